@@ -37,9 +37,6 @@ pub fn leftovers(dir: &Path, age: Duration) -> Result<Vec<PathBuf>, FileError> {
 }
 
 /// Removes what [`leftovers`] finds and returns the number of removed files.
-///
-/// # Errors
-/// Like [`leftovers`].
 pub fn remove_leftovers(dir: &Path, age: Duration) -> Result<usize, FileError> {
     let mut removed = 0;
     for path in leftovers(dir, age)? {

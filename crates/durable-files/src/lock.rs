@@ -58,9 +58,6 @@ impl FileLock {
 
     /// Locks a directory itself, retrying for up to `wait`; `None` if others held the lock all that time. The directory is created if it
     /// is missing; no lock file is.
-    ///
-    /// # Errors
-    /// Like [`FileLock::acquire`].
     pub fn acquire_dir(dir: &Path, access: LockMode, wait: Duration) -> Result<Option<FileLock>, FileError> {
         let start = Instant::now();
         loop {

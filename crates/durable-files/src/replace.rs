@@ -27,9 +27,6 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 /// Like [`replace`], but only the owner can read the file, from the first moment on, whatever its permissions were.
-///
-/// # Errors
-/// Like [`replace`].
 pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let (target, _) = existing(path)?;
     put(&target, bytes, Some(PRIVATE_MODE))?;
@@ -37,9 +34,6 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
 }
 
 /// Like [`replace`], but a symbolic link is replaced itself, not its target.
-///
-/// # Errors
-/// Like [`replace`].
 pub fn replace_itself(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     put(path, bytes, None)?;
     sync_dir(dir_of(path))

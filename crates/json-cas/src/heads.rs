@@ -101,9 +101,6 @@ pub trait HeadBackend: Send + Sync {
     }
 
     /// Points a damaged name at `new` if it is still as a survey found it.
-    ///
-    /// # Errors
-    /// Like [`HeadBackend::swap`].
     fn mend(&self, name: &str, damaged: &NameVersion, new: NodeHash) -> Result<SwapOutcome, HeadsError> {
         self.swap(name, damaged, new)
     }
@@ -193,9 +190,6 @@ impl HeadsError {
 }
 
 /// Rejects an invalid name.
-///
-/// # Errors
-/// [`HeadsError::BadName`].
 pub fn check_name(name: &str) -> Result<(), HeadsError> {
     if is_name(name.as_bytes()) {
         Ok(())

@@ -59,9 +59,6 @@ pub enum NoteWritten {
 /// newest writer says, not for counting: see [`NoteWritten::Moved`].
 pub trait NoteBackend: Send + Sync {
     /// A note; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// Like [`HeadBackend::read`](crate::HeadBackend::read).
     fn note(&self, name: &str) -> Result<Option<StoredNote>, HeadsError>;
 
     /// Lists notes by prefix, sorted by name. Entries with invalid names are skipped.
@@ -71,9 +68,6 @@ pub trait NoteBackend: Send + Sync {
     fn notes(&self, begin: &str) -> Result<Vec<ListedNote>, HeadsError>;
 
     /// These notes, in the order of their names here, without missing ones. A remote store is asked for many at a time.
-    ///
-    /// # Errors
-    /// Like [`NoteBackend::note`].
     fn read_notes(&self, names: &[String]) -> Result<Vec<(String, StoredNote)>, HeadsError> {
         let read = |name: &String| Ok(self.note(name)?.map(|note| (name.clone(), note)));
         names.iter().filter_map(|name| read(name).transpose()).collect()
@@ -91,8 +85,5 @@ pub trait NoteBackend: Send + Sync {
     ) -> Result<NoteWritten, HeadsError>;
 
     /// Removes a note, whatever its content, if it exists.
-    ///
-    /// # Errors
-    /// Like [`NoteBackend::note`].
     fn remove_note(&self, name: &str) -> Result<(), HeadsError>;
 }

@@ -109,9 +109,6 @@ pub trait ObjectBackend: Send + Sync {
     fn get(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Like [`ObjectBackend::get`], but bypasses any cache.
-    ///
-    /// # Errors
-    /// Like [`ObjectBackend::get`].
     fn get_uncached(&self, hash: NodeHash) -> Result<Option<Vec<u8>>, StoreError> {
         self.get(hash)
     }
@@ -119,9 +116,6 @@ pub trait ObjectBackend: Send + Sync {
     /// An object and its predecessors in the [chain](crate::Node::predecessor), at most `most` in total. For callers that are about to
     /// walk back, if the backend can follow a chain in one call. Other backends return an empty list, and the caller reads the objects one
     /// by one.
-    ///
-    /// # Errors
-    /// Like [`ObjectBackend::get`].
     fn chain(&self, from: NodeHash, most: usize) -> Result<Vec<(NodeHash, Vec<u8>)>, StoreError> {
         let _ = (from, most);
         Ok(Vec::new())
@@ -137,9 +131,6 @@ pub trait ObjectBackend: Send + Sync {
     }
 
     /// Like [`ObjectBackend::get_all`], but bypasses any cache.
-    ///
-    /// # Errors
-    /// Like [`ObjectBackend::get_all`].
     fn get_all_uncached(&self, hashes: &[NodeHash]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         hashes.iter().map(|hash| self.get_uncached(*hash)).collect()
     }
@@ -198,9 +189,6 @@ pub trait ObjectBackend: Send + Sync {
     fn stored(&self, hash: NodeHash) -> Result<Option<ObjectMetadata>, StoreError>;
 
     /// Metadata of many objects, in the order of `hashes`. A remote store is asked for many at a time.
-    ///
-    /// # Errors
-    /// Like [`ObjectBackend::stored`].
     fn stored_all(&self, hashes: &[NodeHash]) -> Result<Vec<Option<ObjectMetadata>>, StoreError> {
         hashes.iter().map(|hash| self.stored(*hash)).collect()
     }

@@ -7,9 +7,6 @@ use uwf_core::workflow::is_text;
 use uwf_engine::root::home::Home;
 
 /// Asks the question. It never returns a result: the command that takes the answer records it.
-///
-/// # Errors
-/// `Waiting` with the question, and errors of the context.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
     let waits = waits(&context);

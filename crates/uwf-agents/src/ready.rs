@@ -13,9 +13,6 @@ use crate::describe::describe;
 use crate::{acp, command, cursor, documents, hermes, llm, mock, model, react, settings, workflow};
 
 /// Checks that an agent can begin in this directory. While the directory is unknown, programs below it are not checked.
-///
-/// # Errors
-/// `Config` with what is missing.
 pub fn check(home: &Home, config: &UwfConfig, spec: &AgentSpec, dir: Option<&Path>) -> Result<()> {
     let program = match spec.played_by() {
         Some("llm") => {

@@ -89,9 +89,6 @@ fn describe(key: &mut Value) {
 }
 
 /// The settings of an agent.
-///
-/// # Errors
-/// `Config` with everything that is wrong with them.
 pub(crate) fn read<S: BuiltInSettings>(spec: &AgentSpec) -> Result<S> {
     check(spec, wrong::<S>)?;
     S::deserialize(Value::Object(given(&spec.config)))

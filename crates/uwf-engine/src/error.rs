@@ -218,9 +218,6 @@ impl Error {
 /// Adds the path and the operation to an I/O error.
 pub trait AtPath<T> {
     /// `action` completes "cannot … PATH".
-    ///
-    /// # Errors
-    /// The I/O error, with the path in its message.
     fn path_context(self, action: &'static str, path: impl AsRef<Path>) -> Result<T>;
 }
 

@@ -109,9 +109,6 @@ impl LlmClient {
     }
 
     /// Names of the provider's models, in its order.
-    ///
-    /// # Errors
-    /// [`Error`], as [`LlmClient::chat`].
     pub fn models(&self) -> Result<Vec<String>> {
         let url = self.endpoint.models_url();
         let deadline = Instant::now() + self.timeouts.total;

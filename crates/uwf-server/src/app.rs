@@ -148,9 +148,6 @@ impl AppState {
     }
 
     /// Reads the storage root on a thread that may wait for files.
-    ///
-    /// # Errors
-    /// What `work` fails with.
     pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, HttpFailure>
     where
         T: Send + 'static,

@@ -59,9 +59,6 @@ pub(crate) enum ChangeOutcome {
 }
 
 /// Starts a command and waits for it, as long as it says.
-///
-/// # Errors
-/// The report of a command that failed.
 pub(crate) async fn run(app: &AppState, change: ChangeCommand) -> Result<ChangeOutcome, HttpFailure> {
     let failed = |error| HttpFailure::internal(format!("cannot run uwf: {error}"));
     let args = open_files::arguments().into_iter().chain(["--format".to_owned(), "json".to_owned()]).chain(change.line);

@@ -319,9 +319,6 @@ impl FsObjects {
 
     /// Gives up a pack that is damaged or missing. Its readable objects get files; the others are lost unless they are put again. The
     /// pack's file, if it exists, is kept under another name that is never read.
-    ///
-    /// # Errors
-    /// Like [`FsObjects::unpack`].
     pub fn forget_pack(
         &self,
         name: NodeHash,

@@ -3,6 +3,20 @@
 //! Another process may change which packs count at any time. So each look first checks, by one `stat` of the list, whether the known state
 //! is current. The list is kept open, so that no other file gets its inode number. A moving object is in its new place before it leaves
 //! the old one. A reader that doesn't find it in a pack that was just removed looks again.
+//!
+//! # Why the list decides, and why it changes last
+//!
+//! A pack takes seconds to write, and the writer may be killed at any byte. So the pack gets its name only when it is complete and synced,
+//! and even then it counts for no reader. The writer reads it back from the disk first: until then the objects' own files are the only
+//! copies that are known to be good. One rename of the list makes the pack count, and with the same rename the packs that it replaces stop
+//! counting. So every reader sees either the old packs or the new one, and an object is in at least one of them.
+//!
+//! Files of objects, and old packs, are deleted after that rename. If the writer is killed between the two, objects exist twice, which
+//! wastes space and harms nothing. The reverse order could lose them. For the same reason an object that is removed is first named in the
+//! list as gone, because a pack is never changed: without that line the object would exist again for the next reader.
+//!
+//! A killed writer may leave a pack that the list lacks. The next process that changes packs adopts it first. Adopted later, it
+//! could bring back an object that was removed in between.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};

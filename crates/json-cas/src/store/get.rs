@@ -28,9 +28,6 @@ impl Store {
     }
 
     /// The node `hash`, checked against its hash, with the canonical CBOR of its payload, from which digests are computed.
-    ///
-    /// # Errors
-    /// Like [`Store::get`].
     pub fn get_encoded(&self, hash: NodeHash) -> Result<(Node, Vec<u8>), StoreError> {
         self.try_get_encoded(hash)?.ok_or(StoreError::NotFound { hash })
     }
@@ -45,9 +42,6 @@ impl Store {
     }
 
     /// Like [`Store::try_get_all`], but reads the nodes as stored. It bypasses caches, which may have nodes that are lost.
-    ///
-    /// # Errors
-    /// Like [`Store::try_get_all`].
     pub fn try_get_all_uncached(
         &self,
         hashes: &[NodeHash],

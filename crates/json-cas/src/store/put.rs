@@ -27,9 +27,6 @@ enum DraftState {
 
 impl Store {
     /// Stores one node; see [`Store::put_all`].
-    ///
-    /// # Errors
-    /// Like [`Store::put_all`].
     pub fn put(&self, draft: &NodeDraft) -> Result<NodeHash, StoreError> {
         self.put_all(std::slice::from_ref(draft))?;
         Ok(draft.hash())
@@ -64,9 +61,6 @@ impl Store {
     }
 
     /// Stores a JSON Schema as a node.
-    ///
-    /// # Errors
-    /// Like [`Store::schema_draft`] and [`Store::put_all`].
     pub fn put_schema(&self, schema: Value) -> Result<NodeHash, StoreError> {
         self.put(&Store::schema_draft(schema)?)
     }

@@ -64,9 +64,6 @@ impl Store {
     }
 
     /// Like [`Store::verify`], but calls `checked` after each node with the number of checked nodes, for a progress display.
-    ///
-    /// # Errors
-    /// Like [`Store::verify`].
     pub fn verify_counting(
         &self,
         roots: Option<&[NodeHash]>,

@@ -17,9 +17,6 @@ pub struct WalkOptions {
 impl Store {
     /// The nodes that a node references, in order of appearance, each once. A string is a reference if any subschema of the type that can
     /// apply to it has the format `cas_ref`, whether or not that branch validated. A schema node references nothing.
-    ///
-    /// # Errors
-    /// Like [`Store::schema`].
     pub fn refs(&self, node: &Node) -> Result<Vec<NodeHash>, StoreError> {
         Ok(self.references(node.type_hash)?.find_in(&node.payload))
     }

@@ -141,9 +141,6 @@ impl RunBaseline {
     }
 
     /// Checks that the run created or changed the file that it must.
-    ///
-    /// # Errors
-    /// `AgentFailed`.
     pub(crate) fn check_file(&self, opened: &AttemptOpening) -> Result<()> {
         let Some(path) = expected_file(opened) else { return Ok(()) };
         let problem = match FileStamp::from_path(&path) {

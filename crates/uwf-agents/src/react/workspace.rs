@@ -67,9 +67,6 @@ impl ConfinedWorkspace {
     }
 
     /// Opens a regular file for reading.
-    ///
-    /// # Errors
-    /// The reason, in words.
     pub fn read(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
         self.beneath(&path, OFlags::RDONLY, Mode::empty())
@@ -78,9 +75,6 @@ impl ConfinedWorkspace {
     }
 
     /// Opens an existing regular file for reading and writing.
-    ///
-    /// # Errors
-    /// The reason, in words.
     pub fn edit(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
         self.beneath(&path, OFlags::RDWR, Mode::empty())
@@ -91,9 +85,6 @@ impl ConfinedWorkspace {
 
     /// Opens a regular file for writing, and creates it and its directories if they are missing. Its contents stay until they are
     /// overwritten.
-    ///
-    /// # Errors
-    /// The reason, in words.
     pub fn write(&self, typed: &str) -> std::result::Result<File, Refused> {
         let path = self.inside(typed)?;
         let create = || self.beneath(&path, OFlags::WRONLY | OFlags::CREATE, FILE_MODE);

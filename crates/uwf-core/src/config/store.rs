@@ -49,9 +49,6 @@ const FORMS: &str = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREF
 
 impl StoreUrl {
     /// Parses a URL.
-    ///
-    /// # Errors
-    /// What is wrong with it, one line.
     pub fn parse(text: &str) -> Result<StoreUrl, String> {
         let found = SCHEMES.iter().find_map(|(scheme, kind)| Some((*kind, text.strip_prefix(scheme)?)));
         let Some((kind, rest)) = found else {

@@ -27,9 +27,6 @@ pub struct GitRemote(String);
 
 impl GitRemote {
     /// Parses a remote.
-    ///
-    /// # Errors
-    /// What is wrong with it, one line.
     pub fn parse(text: &str) -> Result<GitRemote, String> {
         if text.is_empty() || text.contains(|symbol: char| symbol.is_whitespace() || symbol.is_control()) {
             return Err("a remote is a name such as `origin`, or a URL, without white space".to_owned());

@@ -53,9 +53,6 @@ pub(super) fn read(text: &str) -> Result<LooseJsonValue, LooseJsonError> {
 }
 
 /// Reads the value at an offset of a text.
-///
-/// # Errors
-/// The first mistake that is not repaired.
 pub(super) fn read_at(text: &str, start: usize) -> Result<LooseJsonValue, LooseJsonError> {
     let mut reader = LooseJsonReader::new(text, start);
     let raw = reader.whole()?;

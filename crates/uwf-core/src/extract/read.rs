@@ -119,9 +119,6 @@ impl<'s> AnswerTarget<'s> {
     }
 
     /// Reads a text as JSON, with repairs. If it is the `whole` answer, an object without any known key may be the value.
-    ///
-    /// # Errors
-    /// The position and the kind of the first mistake.
     pub(super) fn read_json(&self, text: &str, whole: bool) -> Result<AnswerReading, String> {
         let json = loose_json::read(text).map_err(|slip| format!("invalid JSON at {slip}"))?;
         let mut reading = self.judge(&json.raw);

@@ -101,9 +101,6 @@ pub struct TriedTransition {
 }
 
 /// Reads a value that is present, including `null`, which serde would read as an absent value.
-///
-/// # Errors
-/// The deserializer fails.
 pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -214,9 +214,6 @@ impl Workflow {
 impl WorkflowDraft {
     /// Turns the draft into the stored form. `store` stores each inline schema and returns its hash. It is called in the order of role
     /// names, then for [`INPUT`], with that name and the schema, whose title is `<workflow>.<role>` if it has no title of its own.
-    ///
-    /// # Errors
-    /// Returns the first error of `store`.
     pub fn resolve<E>(self, mut store: impl FnMut(&str, Value) -> Result<NodeHash, E>) -> Result<Workflow, E> {
         let Workflow { name: workflow, description, roles, conditions, graph, limits, workspace, input } = self;
         let mut stored = |name: &str, schema: DraftSchema| match schema {

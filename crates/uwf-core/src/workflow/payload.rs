@@ -22,9 +22,6 @@ impl Workflow {
     /// Reads the payload of a stored `Workflow` node, including those of other implementations: role texts may be missing or have older
     /// names (`systemPrompt`, `extractPrompt`, `outputSchema`), a transition's `condition` may be missing, and the ends of the graph may be
     /// `__start__` and `__end__`.
-    ///
-    /// # Errors
-    /// The first place that has the wrong shape.
     pub fn from_payload(payload: &Value) -> Result<Workflow, PayloadError> {
         read(payload)
     }

@@ -100,9 +100,6 @@ impl AgentBindings {
     }
 
     /// Rejects command lines that contain a secret.
-    ///
-    /// # Errors
-    /// `Usage`.
     pub fn refuse_secrets(&self, redactor: &SecretRedactor) -> Result<()> {
         self.agents.values().chain(&self.every_role).try_for_each(|named| named.refuse_secret(redactor))
     }
@@ -157,9 +154,6 @@ pub fn choose(
 impl AgentReference {
     /// Rejects a command line that contains a secret: it would show up in the process list and in every record of the
     /// step.
-    ///
-    /// # Errors
-    /// `Usage`.
     pub(crate) fn refuse_secret(&self, redactor: &SecretRedactor) -> Result<()> {
         match redactor.found_in(&self.agent) {
             None => Ok(()),

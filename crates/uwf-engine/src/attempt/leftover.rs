@@ -1,5 +1,17 @@
 //! How the next step handles an attempt whose keeper died: it ends the attempt's processes, then adopts its result if
 //! it recorded one. Otherwise it keeps the attempt's output.
+//!
+//! # Why in this order
+//!
+//! 1. The caller takes the thread's lock. From then on no keeper of this machine works on the thread, so the open attempt in the record
+//!    has no owner, and nothing else appends to its lines except the attempt's own processes.
+//! 2. Those processes end. An agent that still runs could write files, spend money, or record a result while the next agent already works
+//!    in the same directory. They also carry the attempt's id, so none of another attempt is ended.
+//! 3. Only now is the record read again. A process may have recorded its answer after the first reading and before it ended. An answer
+//!    that was read too early would be paid for twice.
+//! 4. The head decides what the attempt is worth. If the head has moved, its result is either linked already or too late; output that was
+//!    paid for is then kept as a failed attempt. If the head has not moved, a recorded step is adopted before anything is called a failure.
+//! 5. Last, uwf asks other machines. What was left here is settled by then, so a claim that this machine loses costs it no answer.
 
 use std::time::{Duration, UNIX_EPOCH};
 

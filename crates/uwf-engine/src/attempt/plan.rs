@@ -49,9 +49,6 @@ pub struct StepPlan {
 }
 
 /// Rejects a role that the workflow does not have.
-///
-/// # Errors
-/// `Usage`.
 pub fn check_role(workflow: &Workflow, role: &str) -> Result<()> {
     match workflow.roles.contains_key(role) {
         true => Ok(()),

@@ -117,9 +117,6 @@ pub(crate) fn labels(home: &Home, thread: &ThreadId) -> ThreadLabels {
 }
 
 /// Rejects labels that contain a secret: lists show them.
-///
-/// # Errors
-/// `Usage`.
 pub(crate) fn refuse_secret_labels(labels: &ThreadLabels, redactor: &SecretRedactor) -> Result<()> {
     match labels.values().find_map(|value| redactor.found_in(value)) {
         None => Ok(()),

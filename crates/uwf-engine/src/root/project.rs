@@ -99,9 +99,6 @@ pub fn find_project_config(home: &Home, dir: &Path) -> Result<Option<ProjectConf
 }
 
 /// The configuration that applies in a directory: the user's, overridden by the project's if that is trusted.
-///
-/// # Errors
-/// `Config` with all errors of either file.
 pub fn config(home: &Home, dir: &Path) -> Result<UwfConfig> {
     checked_config(home, dir).map(|(config, ..)| config)
 }

@@ -24,9 +24,6 @@ pub fn allows(home: &Home, hash: NodeHash, workflow: &Workflow) -> Result<bool> 
 }
 
 /// Trusts a workflow, if it has commands.
-///
-/// # Errors
-/// `Busy`, `Io`.
 pub fn trust(home: &Home, hash: NodeHash, workflow: &Workflow) -> Result<()> {
     if allows(home, hash, workflow)? {
         return Ok(());
@@ -35,9 +32,6 @@ pub fn trust(home: &Home, hash: NodeHash, workflow: &Workflow) -> Result<()> {
 }
 
 /// Withdraws the trust in a workflow.
-///
-/// # Errors
-/// `Busy`, `Io`.
 pub fn distrust(home: &Home, hash: NodeHash) -> Result<()> {
     change(home, |trusted| trusted.remove(&hash))
 }

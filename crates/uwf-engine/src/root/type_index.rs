@@ -54,9 +54,6 @@ impl<'h> TypeIndex<'h> {
 
     /// Reads the nodes whose types are not remembered, many at once, so that [`TypeIndex::type_of`] is quick for each.
     /// Unreadable nodes stay unknown.
-    ///
-    /// # Errors
-    /// The error of a remote store that does not answer.
     pub fn learn(&mut self, nodes: &[NodeHash]) -> Result<(), StoreError> {
         let unknown: Vec<NodeHash> = nodes.iter().copied().filter(|node| !self.known.contains_key(node)).collect();
         for some in unknown.chunks(READ_AT_ONCE) {

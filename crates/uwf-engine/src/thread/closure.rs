@@ -97,9 +97,6 @@ fn parent_head(node: &Node) -> Option<NodeHash> {
 
 /// Checks a closure: each node exists, has its hash and fits its type, each type exists, and the references of uwf's own nodes have the
 /// kind that readers rely on. Shows `visit` each node before its own check.
-///
-/// # Errors
-/// The first fault.
 pub fn check(
     store: &Store,
     bounds: &ClosureBounds,

@@ -213,9 +213,6 @@ fn group_with_worktrees(workflow: &Workflow) -> Option<&str> {
 }
 
 /// Rejects a thread without a worktree if branches of a group should each get one.
-///
-/// # Errors
-/// `Usage`.
 pub(crate) fn refuse_without_worktree(workflow: &Workflow, thread: Option<&ThreadId>) -> Result<()> {
     group_with_worktrees(workflow).map_or(Ok(()), |name| Err(no_worktree(thread, name)))
 }

@@ -141,9 +141,6 @@ pub fn show(home: &Home, hash: NodeHash) -> Result<ShownWorkflow> {
 }
 
 /// Reads a workflow with its versions. If it has several names, the typed name counts.
-///
-/// # Errors
-/// As [`show`]; errors of the registry.
 pub fn show_by(home: &Home, typed: &str, hash: NodeHash) -> Result<ShownWorkflow> {
     let registry = registry::read(home)?;
     let shown = show(home, hash)?;

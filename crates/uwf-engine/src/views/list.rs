@@ -171,9 +171,6 @@ pub fn list(home: &Home, filter: &ThreadFilter) -> Result<ThreadListing> {
 }
 
 /// Like [`list`], for callers that search repeatedly: `tasks` keeps the tasks that were read.
-///
-/// # Errors
-/// As for [`list`].
 pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) -> Result<ThreadListing> {
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
@@ -303,9 +300,6 @@ fn stop_with_parents(home: &Home, rows: &mut [ThreadRow]) -> Result<()> {
 }
 
 /// The workflows of threads that a list shows with this name, for example because they were started from a file and are not in the registry.
-///
-/// # Errors
-/// As [`list`].
 pub fn workflows_shown_as(home: &Home, registry: &Registry, name: &str) -> Result<Vec<NodeHash>> {
     let rows = list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows;
     let workflows: BTreeSet<NodeHash> = rows.into_iter().filter_map(|row| row.workflow).collect();

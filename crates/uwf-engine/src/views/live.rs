@@ -2,6 +2,19 @@
 //!
 //! A watcher polls the data that every step leaves anyway: the head, the record, the files of the running attempt and the marks. So it
 //! works alongside any process that steps the thread, and it notices if that process is killed.
+//!
+//! # Why in this order
+//!
+//! The parts change one after the other while they are read. A step writes its record first, then moves the head, then changes the marks.
+//! A poll reads in the same direction ([`ThreadNow::read`]): the newest attempt in the record then belongs to the head that is read next, or
+//! to an earlier one, but never to a later one. Read the other way round, an attempt could end between the two readings: the poll would
+//! show the step's successor at work, and only the next poll the step itself.
+//!
+//! Events come out in the order in which things happened. An attempt at the head of the last poll comes before the new steps: it led to the
+//! first of them, and its remaining turns and texts belong before that step. An attempt at the present head comes after them. Child threads
+//! are read before the step that they result in, because afterwards that step is in the past, and no later poll returns to it.
+//!
+//! A watcher holds no lock and keeps no file open. It may lag behind, but it never makes a step wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

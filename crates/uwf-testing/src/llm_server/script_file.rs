@@ -37,9 +37,6 @@ const KEYS: [&str; 20] = [
 
 impl LlmScript {
     /// Parses a script.
-    ///
-    /// # Errors
-    /// The invalid part, and its answer.
     pub fn from_json(text: &str) -> Result<LlmScript, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let list = value.as_array().or_else(|| value.get("answers")?.as_array());

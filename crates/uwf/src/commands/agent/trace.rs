@@ -13,9 +13,6 @@ use crate::printer::CommandPrinter;
 
 /// Reads a trace; without `format` detects the format from the content. A trace in an unknown format is left out with a warning, because
 /// the answer was paid for.
-///
-/// # Errors
-/// `NotFound`, `Io`.
 pub(super) fn read(
     printer: &CommandPrinter,
     path: &Path,

@@ -9,9 +9,6 @@ use crate::error::CommandError;
 use crate::input;
 
 /// The answers from the arguments, with defaults for the rest.
-///
-/// # Errors
-/// `Usage` with the missing arguments.
 pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupAnswers, CommandError> {
     let Args { provider, base_url, kind, api_key, api_key_env, model, .. } = args;
     let about_model = [provider, base_url, kind, api_key, api_key_env, model].into_iter().any(Option::is_some);
