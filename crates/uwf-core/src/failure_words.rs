@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn printed_notice_is_told_from_work() {
+    fn printed_notice_is_distinguished_from_work() {
         assert_eq!(printed_notice("the rate limit works\n\nall done\n"), "all done");
         assert_eq!(printed_notice("work\nAPI Error: 429 {\n  \"x\": 1\n}\n"), "API Error: 429 {\n  \"x\": 1\n}");
         assert_eq!(printed_notice("limit reached|1749924000\nbye"), "limit reached|1749924000\nbye");

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_told_from_texts_in_angle_brackets() {
+    fn texts_in_angle_brackets_are_not_placeholders() {
         for text in [
             "<text>",
             "<string>",

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_the_same() {
+    fn compressed_assets_have_the_same_content() {
         for (asset, sent) in ASSETS.iter().zip(SENT.iter()) {
             let compressed = sent.compressed.as_ref().expect("it compresses");
             assert_eq!(zstd::bulk::decompress(compressed, 1 << 20).unwrap(), asset.sent().as_bytes(), "{}", asset.name);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_lacks_something_is_told_what() {
+    fn incomplete_url_names_the_missing_part() {
         for (url, told) in [
             ("team/uwf", "s3://BUCKET/PREFIX"),
             ("http://team/uwf", "s3://BUCKET/PREFIX"),

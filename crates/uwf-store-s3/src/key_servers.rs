@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_are_told_apart_by_host_and_port() {
+    fn servers_differ_by_host_and_port() {
         let servers = KeyServers { machines: vec!["a".into()], logins: vec![authority("http://b:1/x")], none: "" };
         let asked = |url: &str| servers.asked(&url.parse().unwrap());
         assert_eq!(asked("http://a/token"), RequestTarget::Machine);

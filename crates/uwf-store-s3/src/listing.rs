@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_stays_as_it_is() {
+    fn other_texts_stay_unchanged() {
         for text in ["", "no XML", "<Contents><Key>..</Key>", "<Contents></Contents>", "<Key>..</Key>", "<Blob><Name"] {
             assert_eq!(readable(text.into()), text.as_bytes());
         }

@@ -42,7 +42,7 @@ mod tests {
     use super::numbered;
 
     #[test]
-    fn hashes_are_told_apart_but_not_told() {
+    fn hashes_are_numbered_in_order() {
         let text = "9XZ1V6TT9N4WF `2217292AB2217` 9XZ1V6TT9N4WF Z123456789ABC an ordinarytexts";
         assert_eq!(numbered(text), "#1 `#2` #1 Z123456789ABC an ordinarytexts");
     }

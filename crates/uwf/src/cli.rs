@@ -43,12 +43,12 @@ pub(crate) struct UwfCli {
 const AFTER_HELP: &str = "\
 Examples:
   uwf workflow put solve-issue.yaml           store a workflow under its name
-  uwf thread start solve-issue -p 'Fix #42'   begin a run; nothing is executed yet
-  uwf thread step 7Q2M                        one step: moderator, agent, extract
+  uwf thread start solve-issue -p 'Fix #42'   create a thread without running it
+  uwf thread step 7Q2M                        run one step
   uwf run solve-issue -p 'Fix #42'            start and step until the end
-  uwf thread read 7Q2M                        what happened, to be read
+  uwf thread read 7Q2M                        print the whole thread
 
-A thread is named by its id, a unique start or end of the id, or @ for the newest, @2 for the one before.
+Name a thread by its id, by a unique start or end of its id, or by @ (newest), @2 (second newest), …
 Short forms: uwf ls, step, show and read are uwf thread list, step, show and read.
 
 `uwf help TOPIC` prints the documentation: workflow-format, configuration, agent-protocol and more.

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_as_people_say_them() {
+    fn times_are_shown_in_words() {
         let now = 1_795_298_731_000;
         let back = |seconds: u64| ago(now - seconds * 1000, now);
         assert_eq!(

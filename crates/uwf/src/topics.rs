@@ -7,7 +7,7 @@ use crate::help_text;
 /// Exit codes, as every help text lists them.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-  0    did what was asked, $END included (10 with --exit-code)
+  0    success; also when the thread ended (10 with --exit-code)
   11   the thread ended with another outcome than `succeeded`: failed, no-match, stopped, killed …
   20   waiting for a person, or paused
   30   a limit or budget was hit, or an agent is at its usage limit
@@ -23,7 +23,7 @@ Exit codes:
   130  interrupted (143: terminated)
 
 Errors are explained on stderr. With JSON output, stdout also has the error:
-{\"error\": {kind, message, hints, exitCode}, …}, with what is known of the thread.";
+{\"error\": {kind, message, hints, exitCode}, …}, with the state of the thread.";
 
 /// Columns of the reference page.
 const PAGE_WIDTH: usize = 100;

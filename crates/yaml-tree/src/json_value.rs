@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_named_by_its_path() {
+    fn rejected_values_are_named_by_path() {
         for (text, refusal) in [
             ("{\"a\":[{\"b/c\":1,\n\"b/c\":2}]}", "line 2, column 1, in /a/0/b~1c: the key occurs twice"),
             ("{\"a\":[1,1e400]}", "line 1, column 9: `1e400` is not a value; quote it if it is a text"),

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_number_stays_text() {
+    fn text_that_resembles_a_number_stays_text() {
         for text in [
             "007",
             "0000000000000",

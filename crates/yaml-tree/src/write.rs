@@ -214,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(value in values()) {
+        fn written_yaml_is_read_back(value in values()) {
             let text = block(&value);
             prop_assert_eq!(read(&text), value, "{}", text);
         }

@@ -101,7 +101,7 @@ fn invalid_requests_get_protocol_errors() {
 }
 
 #[test]
-fn what_needs_no_reply_gets_none() {
+fn notifications_get_no_reply() {
     for line in [
         "",
         "  \r",

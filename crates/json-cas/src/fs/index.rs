@@ -91,7 +91,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(index in prop::collection::btree_map("[a-c._-]{1,3}", any::<u64>().prop_map(NodeHash::from_u64), 0..20)) {
+        fn written_entries_are_read_back(index in prop::collection::btree_map("[a-c._-]{1,3}", any::<u64>().prop_map(NodeHash::from_u64), 0..20)) {
             let text = render(&index);
             prop_assert_eq!(lines(text.as_bytes()).unwrap_or_default(), index.clone());
             for name in ["a", "b.c", "_-_"].iter().copied().chain(index.keys().map(String::as_str)) {

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_nothing_else() {
+    fn manifest_reads_only_its_own_form() {
         let one = NodeHash::from_u64(7);
         let list = PackManifest {
             packs: vec![NodeHash::from_u64(9), NodeHash::from_u64(8)],

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_stays_as_it_is() {
+    fn values_other_than_schemas_stay_unchanged() {
         for text in [r#"{"properties":[1],"required":["a"]}"#, r#"{"properties":{"b":1,"a":2},"required":"a"}"#, "true"]
         {
             assert_eq!(ordered(serde_json::from_str(text).unwrap()), text);

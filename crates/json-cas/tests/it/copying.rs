@@ -55,7 +55,7 @@ fn hash_collision_is_rejected_and_keeps_existing_node() {
 }
 
 #[test]
-fn what_is_damaged_or_missing_is_not_copied() {
+fn damaged_or_missing_nodes_are_not_copied() {
     let (from, nodes) = with_words(&["one", "two"]);
     from.objects().replace(nodes[0], b"damaged").unwrap();
     let to = Store::memory();

@@ -39,7 +39,7 @@ fn types_are_reached_and_unreferenced_nodes_are_not() {
 }
 
 #[test]
-fn what_is_missing_or_corrupt_is_not_guessed() {
+fn missing_or_corrupt_nodes_are_reported() {
     let objects = Arc::new(MemoryObjects::new());
     let store = Store::new(objects.clone());
     let note = note(&store);

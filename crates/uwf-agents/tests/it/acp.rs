@@ -239,7 +239,7 @@ fn policy_picks_least_committing_option_of_its_kind() {
 }
 
 #[test]
-fn tokens_are_told_so_that_parts_are_parts() {
+fn token_counts_include_their_parts() {
     let tokens = |usage: Value| AcpTokenCounts::read(&usage).map(AcpTokenCounts::tokens);
     let expected = |input, output, cached, reasoning| {
         Some(TokenCounts { input: Some(input), output: Some(output), cached, reasoning, cost: None })

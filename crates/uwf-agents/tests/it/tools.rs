@@ -199,7 +199,7 @@ fn old_text_of_patch_must_be_unique() {
 }
 
 #[test]
-fn invalid_arguments_are_told_as_facts() {
+fn invalid_arguments_are_stated_as_facts() {
     let place = Place::new();
     let told = |tool: &str, arguments| place.run(tool, arguments).unwrap_err();
     assert_eq!(told("read_file", json!({})), "invalid arguments: missing field `path`");

@@ -146,7 +146,7 @@ fn own_format_is_read_turn_by_turn() {
 }
 
 #[test]
-fn failures_are_told_in_the_agents_words() {
+fn failures_keep_the_agents_words() {
     let cases = [
         (
             TraceFormat::Codex,
@@ -272,7 +272,7 @@ fn truncated_trace_has_turns_but_no_answer() {
 }
 
 #[test]
-fn what_is_no_trace_has_no_format() {
+fn other_texts_have_no_trace_format() {
     for text in ["", "words\n", "{}\n", "[1]\n", r#"{"type":"session_meta"}"#, r#"{"messages":[]}"#] {
         assert_eq!(TraceFormat::detect(text), None, "{text:?}");
     }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration() {
+    fn invalid_durations_are_rejected() {
         for text in
             ["", "s", "-5", "5 years", "1h30m", "1e3", "1.2.3", ".", "999999999999999999999999999h", "9007199254740992"]
         {

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_told_from_text() {
+    fn comments_are_distinguished_from_text() {
         let block = "# a\nb: c # d\ne: \"f # g\"\nh: |\n  # i\n  j\nk: l#m\nn: #42\n";
         assert_eq!(comment_lines(block, &yaml::parse(block).unwrap()), BTreeSet::from([0]));
         let block = "b: [1, 2] # c\nd:\n  # e\n  f: g\n";

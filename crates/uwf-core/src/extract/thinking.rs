@@ -222,7 +222,7 @@ mod tests {
     use super::without_thoughts;
 
     #[test]
-    fn what_is_between_tags_is_thought() {
+    fn text_between_tags_is_thought() {
         for (text, said) in [
             ("<think>a</think>b", "b"),
             ("<scratchpad>\na\n</scratchpad>\nb", "\nb"),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_swallow_the_page_is_fenced() {
+    fn markdown_that_swallows_the_page_is_fenced() {
         for text in [
             "# A\n<!-- open",
             "<details>\n\ntext",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_is_not_fenced() {
+    fn closed_blocks_are_not_fenced() {
         for text in [
             "<!-- a -->\n# x",
             "<!--\n# not a heading\n-->",

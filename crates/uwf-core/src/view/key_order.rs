@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_stays_as_it_is() {
+    fn values_other_than_objects_stay_unchanged() {
         for value in [json!("text"), json!([2, 1]), json!(null)] {
             assert_eq!(in_schema_order(value.clone(), &json!({"properties": {"a": {}}})), value);
         }

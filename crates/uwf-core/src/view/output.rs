@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lists_cannot_show_is_json() {
+    fn nested_values_are_shown_as_json() {
         let value = json!({"a": {"b": {"c": {"d": {"e": [[1], [2]]}}}}, "list": [[1, 2], {"x": [1, {"y": 2}]}]});
         insta::assert_snapshot!(output(&value), @r#"
         - **a**:

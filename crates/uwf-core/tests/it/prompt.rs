@@ -287,7 +287,7 @@ fn nothing_new_on_a_return() {
 }
 
 #[test]
-fn what_does_not_fit_is_shortened_and_said() {
+fn long_texts_are_shortened_with_a_note() {
     let steps: Vec<Step> = (1..=5).map(|index| long(index, 3000)).collect();
     let prompt = prompt(&steps, 14_000);
     assert_eq!(outline(&prompt), "1~ 2~ 3 4 5");

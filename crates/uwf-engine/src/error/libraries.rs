@@ -87,8 +87,7 @@ fn with_store_hints(mut error: Error, source: &StoreError) -> Error {
             .hint("nothing is lost: run `uwf gc` again to finish");
     }
     if let StoreError::Garbled { .. } = source {
-        error =
-            error.hint("nothing was lost or kept: try again; a device between this machine and the store changes data");
+        error = error.hint("try again; a device between this machine and the store corrupts data");
     }
     if let StoreError::Remote(remote) = source {
         error = error.hint(about_remote(remote));

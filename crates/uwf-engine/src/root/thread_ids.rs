@@ -36,7 +36,7 @@ pub fn resolve(home: &Home, project: Option<&ProjectRoot>, typed: &str) -> Resul
     }
     if typed.len() < MIN_SYMBOLS || typed.len() > ID_LEN || !typed.bytes().all(is_symbol) {
         return Err(Error::usage(format!(
-            "`{typed}` is not a thread id, nor at least {MIN_SYMBOLS} symbols of its beginning or end"
+            "`{typed}` is not a thread id; give at least {MIN_SYMBOLS} symbols of the start or the end of one"
         )));
     }
     let wanted = typed.to_ascii_uppercase();

@@ -269,8 +269,7 @@ pub(crate) fn refuse_empty_prompt(prompt: &str) -> Result<()> {
     if !prompt.trim().is_empty() {
         return Ok(());
     }
-    Err(Error::usage("the prompt is empty")
-        .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"))
+    Err(Error::usage("the prompt is empty").hint("use `-p 'TEXT'`, or `-p -` to read the task from stdin"))
 }
 
 /// Returns a note for each limit that has no effect on the thread's agents; with `strict`, these are an error.

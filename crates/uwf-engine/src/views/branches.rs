@@ -116,7 +116,7 @@ pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
         [] => {
             let known: Vec<&str> = all.iter().map(|branch| branch.path.as_str()).collect();
             let hint = match known.is_empty() {
-                true => "none of its branches is active".to_owned(),
+                true => "all its branches have ended".to_owned(),
                 false => format!("active branches: {}", uwf_core::text::ellipsize(&known.join(", "), NAMES)),
             };
             Err(Error::usage(format!("thread {thread} has no active branch `{name}`")).hint(hint))

@@ -138,7 +138,7 @@ fn position(chain: &StepChain, id: &ThreadId, typed: &str) -> Result<usize> {
     let lists_steps = || format!("`uwf thread steps {id}` lists its steps");
     if !is_hash {
         return Err(Error::usage(format!(
-            "`{typed}` is not the hash of a step, nor at least {MIN_SYMBOLS} symbols of its beginning"
+            "`{typed}` is not the hash of a step; give at least {MIN_SYMBOLS} symbols of the start of one"
         ))
         .hint(lists_steps()));
     }

@@ -34,7 +34,7 @@ fn an_active_thread_is_not_removed() {
 }
 
 #[test]
-fn what_never_was_cannot_be_removed() {
+fn unknown_threads_cannot_be_removed() {
     let machine = Machine::with_essay();
     assert_eq!(rm::remove(&machine.home, &ids::new_thread_id(), false).unwrap_err().kind, ErrorKind::NotFound);
 }

@@ -132,7 +132,8 @@ fn thread_is_resolved_by_id_prefix_or_suffix() {
         assert_eq!(resolve(&machine, typed).unwrap(), id, "{typed}");
     }
     let error = resolve(&machine, &text[..3]).unwrap_err();
-    let message = format!("`{}` is not a thread id, nor at least 4 symbols of its beginning or end", &text[..3]);
+    let message =
+        format!("`{}` is not a thread id; give at least 4 symbols of the start or the end of one", &text[..3]);
     assert_eq!(failure(&error), (ErrorKind::Usage, message.as_str()));
 }
 

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_apart_as_servers_send_them() {
+    fn calls_are_separated_as_servers_send_them() {
         let two = [
             ("a".to_owned(), "read".to_owned(), "{\"p\":1}".to_owned()),
             ("b".to_owned(), "write".to_owned(), "{}".to_owned()),

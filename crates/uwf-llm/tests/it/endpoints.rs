@@ -6,7 +6,7 @@ use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use crate::setting::{KEY, WIRES, ask, client, retry, talk, timeouts};
 
 #[test]
-fn the_wire_is_told_from_the_host() {
+fn host_decides_the_wire_format() {
     let wire = |url: &str| ModelEndpoint::new(url, "m").wire;
     assert_eq!(wire("https://api.anthropic.com"), LlmWireFormat::Anthropic);
     assert_eq!(wire("https://user@API.anthropic.com:443/v1/"), LlmWireFormat::Anthropic);

@@ -126,7 +126,7 @@ fn a_user_in_the_address_is_not_shown() {
 }
 
 #[test]
-fn nobody_there_is_told_as_that() {
+fn unreachable_servers_are_reported_as_unreachable() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let client = LlmClient::new(ModelEndpoint::new(&format!("http://{free}/v1"), "m"), timeouts(), retry()).unwrap();
     let error = client.chat(&ask("go")).unwrap_err();

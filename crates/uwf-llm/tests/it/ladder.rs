@@ -282,7 +282,7 @@ fn idle_timeout_tolerates_slow_value_but_not_silence() {
 }
 
 #[test]
-fn what_is_no_refusal_ends_at_once() {
+fn other_errors_end_at_once() {
     for (say, tries) in [(ScriptedAnswer::status(401, "who?"), 1), (ScriptedAnswer::status(503, "busy").repeated(), 4)]
     {
         let (server, client) = talk(LlmWireFormat::OpenAi, [say]);

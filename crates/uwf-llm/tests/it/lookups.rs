@@ -209,7 +209,7 @@ fn model_without_tools_gets_material_as_text() {
 }
 
 #[test]
-fn what_works_with_lookups_is_remembered_apart() {
+fn mode_with_lookups_is_remembered_separately() {
     let dir = TempDir::new().unwrap();
     let modes = modes(&dir);
     let script = LlmScript::deciding(|request| {
@@ -233,7 +233,7 @@ fn what_works_with_lookups_is_remembered_apart() {
 }
 
 #[test]
-fn what_works_without_lookups_is_where_lookups_begin() {
+fn lookups_begin_with_the_mode_without_them() {
     let dir = TempDir::new().unwrap();
     let modes = modes(&dir);
     let (server, client) = talk(LlmWireFormat::OpenAi, [ScriptedAnswer::text("{\"hour\": 6}")]);

@@ -14,7 +14,7 @@ fn millis(number: u64) -> Duration {
 }
 
 #[test]
-fn what_may_pass_is_tried_again() {
+fn transient_errors_are_retried() {
     for wire in WIRES {
         let mut says: Vec<ScriptedAnswer> =
             [408, 429, 500, 502, 503, 529].map(|code| ScriptedAnswer::status(code, "later")).into();
@@ -52,7 +52,7 @@ fn a_reply_without_choices_is_tried_again() {
 }
 
 #[test]
-fn what_will_not_pass_is_not() {
+fn permanent_errors_are_not_retried() {
     for wire in WIRES {
         for code in [400, 401, 402, 403, 404, 413, 422] {
             let (server, client) = talk(wire, [ScriptedAnswer::status(code, "no"), ScriptedAnswer::text("never")]);
@@ -63,7 +63,7 @@ fn what_will_not_pass_is_not() {
 }
 
 #[test]
-fn tries_are_counted_and_each_is_told() {
+fn retries_are_counted_and_each_is_reported() {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let telling = Arc::clone(&told);
     let (server, client) = talk(LlmWireFormat::OpenAi, [ScriptedAnswer::status(503, "busy").repeated()]);

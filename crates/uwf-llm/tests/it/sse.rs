@@ -49,7 +49,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read(written in prop::collection::vec(("[a-z]{0,5}", "[^\r\n]{0,20}", "[^\r\n]{0,20}"), 0..6), end in line_break()) {
+    fn written_events_are_read_back(written in prop::collection::vec(("[a-z]{0,5}", "[^\r\n]{0,20}", "[^\r\n]{0,20}"), 0..6), end in line_break()) {
         let text: String = written.iter().map(|(kind, one, two)| format!("event: {kind}{end}data: {one}{end}data: {two}{end}{end}")).collect();
         let expected: Vec<ServerSentEvent> = written.iter().map(|(kind, one, two)| event(kind, &format!("{one}\n{two}"))).collect();
         prop_assert_eq!(parse(&[text.as_bytes()]), expected);

@@ -32,7 +32,7 @@ fn raw(wire: LlmWireFormat, events: &str) -> Result<ChatReply> {
 }
 
 #[test]
-fn pieces_are_told_in_their_order() {
+fn pieces_are_reported_in_order() {
     for wire in WIRES {
         let say = ScriptedAnswer::text("")
             .chunks(["Hel", "lo ", "wörld"])

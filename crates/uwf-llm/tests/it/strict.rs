@@ -62,7 +62,7 @@ fn the_copy_is_closed_and_requires_everything() {
 }
 
 #[test]
-fn what_the_subset_cannot_say_has_no_copy() {
+fn schemas_outside_the_subset_have_no_copy() {
     let property = |inner: Value| json!({ "type": "object", "properties": { "a": inner } });
     let schemas = [
         json!(true),

@@ -90,7 +90,7 @@ fn untrusted_certificate_is_rejected_immediately_with_hint() {
 }
 
 #[test]
-fn a_file_without_certificates_is_told() {
+fn file_without_certificates_is_reported() {
     if let Ok(base) = std::env::var(BASE) {
         let error = client(&base).unwrap_err().to_string();
         assert!(error.contains("(SSL_CERT_FILE)"), "{error}");
@@ -100,6 +100,6 @@ fn a_file_without_certificates_is_told() {
     let empty = dir.path().join("empty.pem");
     std::fs::write(&empty, "").unwrap();
     for path in [empty, dir.path().join("missing.pem")] {
-        child("a_file_without_certificates_is_told", "https://localhost/v1", Some(&path));
+        child("file_without_certificates_is_reported", "https://localhost/v1", Some(&path));
     }
 }

@@ -294,5 +294,5 @@ fn with_input(mut change: ChangeCommand, fields: &RequestFields) -> Result<Chang
 
 fn needs_head(action: &ApiAction) -> HttpFailure {
     HttpFailure::bad_request(format!("`{}` needs `expectedHead`, the head of the thread it is meant for", action.name))
-        .hint("`head` of GET /api/threads/ID: if the thread has moved on since, nothing is done (409)")
+        .hint("`head` of GET /api/threads/ID: if the head differs, the server rejects the request (409)")
 }

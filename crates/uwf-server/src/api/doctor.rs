@@ -35,7 +35,7 @@ fn config(home: &Home) -> DoctorFinding {
         Err(error) => DoctorFinding::of_error("config", &error),
         Ok(_) if !path.exists() => {
             DoctorFinding::warn("config", format!("{} does not exist: the defaults apply", path.display()))
-                .hint("`uwf setup` makes one")
+                .hint("`uwf setup` creates it")
         }
         Ok((_, problems)) => match problems.first() {
             Some(problem) => DoctorFinding::warn("config", problem.to_string()).hint("`uwf config validate` shows all"),

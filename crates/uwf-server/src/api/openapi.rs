@@ -312,7 +312,7 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
     }
     properties.insert(
         "expectedHead".to_owned(),
-        text("Head of the thread this is meant for. If the thread has moved on, nothing is done (409)."),
+        text("Head of the thread this is meant for. If the head differs, the server rejects the request (409)."),
     );
     let mut required = vec!["expectedHead"];
     match action.name {

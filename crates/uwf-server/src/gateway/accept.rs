@@ -90,7 +90,7 @@ fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> &str {
 
 fn unauthorized() -> Response {
     let failure = HttpFailure::new(StatusCode::UNAUTHORIZED, "this is not the token of this machine")
-        .hint("`uwf gateway token NAME` on the gateway's machine makes one");
+        .hint("`uwf gateway token NAME` on the gateway's machine creates one");
     ([(header::WWW_AUTHENTICATE, "Bearer")], failure).into_response()
 }
 

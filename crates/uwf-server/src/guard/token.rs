@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_guessed_is_no_secret() {
+    fn guessable_tokens_are_rejected() {
         assert_eq!(ServerSecret::chosen("short").unwrap_err(), "a secret has 12 to 1024 bytes; this one has 5");
         assert!(ServerSecret::chosen("with a space in it").unwrap_err().contains("no spaces"));
         let chosen = ServerSecret::chosen("long-enough-to-be-one").unwrap();

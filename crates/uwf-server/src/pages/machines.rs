@@ -51,7 +51,7 @@ async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let body = html! {
         h1 { "Machines" }
         @if machines.is_empty() {
-            p { "No machine has a token yet. " code { "uwf gateway token NAME" } " on this machine makes one." }
+            p { "No machine has a token yet. " code { "uwf gateway token NAME" } " on this machine creates one." }
         } @else {
             (list_of(&machines))
             (threads_of(&machines))

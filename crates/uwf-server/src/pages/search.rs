@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_stands_among_its_words() {
+    fn matches_are_shown_in_context() {
         let of = |value: Value, wanted: &str| excerpt(&value, wanted);
         let found = |parts: [&str; 3]| Some(parts.map(str::to_owned));
         assert_eq!(of(json!({"a": 1, "b": ["x", "Fix the Login now"]}), "login"), found(["Fix the ", "Login", " now"]));

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_told_by_words() {
+    fn changes_are_shown_by_words() {
         assert_eq!(pieces("", "").unwrap(), []);
         assert_eq!(pieces("a b", "a b").unwrap(), [Same("a b")]);
         assert_eq!(pieces("", "new text").unwrap(), [Added("new text")]);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_marked_and_is_never_markup() {
+    fn differences_are_marked_and_escaped() {
         assert_eq!(
             inline("<b>one</b>", "<b>two</b>").into_string(),
             "<div class=\"words\">&lt;b&gt;<del>one</del><ins>two</ins>&lt;/b&gt;</div>"

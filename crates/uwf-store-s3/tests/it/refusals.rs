@@ -84,7 +84,7 @@ fn missing_bucket_is_not_created() {
 }
 
 #[test]
-fn wrong_keys_are_told_and_not_shown() {
+fn wrong_keys_are_reported_without_showing_them() {
     let server = Server::start(Kind::SeaweedFs);
     let _ = server.fresh();
     let open = |key_id: &str, secret: &str| {

@@ -125,7 +125,7 @@ fn answers_with_a_condition_wait_for_their_request() {
 }
 
 #[test]
-fn what_is_refused_uses_no_answer_up() {
+fn rejected_requests_consume_no_answer() {
     let server = LlmServer::start(LlmScript::new([ScriptedAnswer::text("hi")]).refusing("tools"));
     let mut caller = Caller::new(&server.url());
     assert_eq!(caller.post("/v1/chat/completions", &json!({ "tools": [] })).0, 400);

@@ -81,6 +81,9 @@ const ROOT: &str = "Home";
 /// Names of functions that say nothing of what they do.
 const EMPTY_FUNCTIONS: [&str; 8] = ["of", "tell", "tells", "told", "look", "looks", "at", "say"];
 
+/// Words with which the name of a test begins that has no subject.
+const WITHOUT_SUBJECT: [&str; 2] = ["what_", "who_"];
+
 /// Most words in the name of a test.
 const MOST_WORDS: usize = 8;
 
@@ -155,6 +158,11 @@ fn is_participle(name: &str) -> bool {
     is_word && (PARTICIPLES.contains(&name) || name.ends_with("ed") && !THINGS_IN_ED.contains(&name))
 }
 
+/// Whether the name of a test hides its subject or its behaviour.
+fn is_vague(test: &str) -> bool {
+    WITHOUT_SUBJECT.iter().any(|beginning| test.starts_with(beginning)) || test.split('_').any(|word| word == "told")
+}
+
 /// The rows of the glossary in ARCHITECTURE.md.
 fn glossary_rows(text: &str) -> impl Iterator<Item = &str> {
     let (_, words) = text.split_once("\n## Words\n").expect("a glossary");
@@ -203,6 +211,7 @@ fn poor_names() -> BTreeMap<&'static str, Vec<String>> {
         ("named by one word that is not in the glossary", poor(&types, &is_one_word)),
         ("functions with an empty name", poor(&functions, &|name| EMPTY_FUNCTIONS.contains(&name))),
         ("tests with a long name", poor(&tests, &|name| name.split('_').count() > MOST_WORDS)),
+        ("tests without subject or behaviour", poor(&tests, &is_vague)),
     ])
 }
 
@@ -230,5 +239,6 @@ fn declarations_are_found() {
         (vec!["A".to_owned(), "Told".to_owned()], vec!["of".to_owned(), "f".to_owned()], vec!["it_works".to_owned()],)
     );
     assert!(is_participle("Told") && is_participle("Asked") && !is_participle("Feed") && !is_participle("AskedOnce"));
+    assert!(is_vague("what_is_written_is_read") && is_vague("damage_is_told") && !is_vague("whole_run_ends"));
     assert!(glossary().contains("thread"));
 }

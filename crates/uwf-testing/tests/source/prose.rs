@@ -14,7 +14,7 @@ use uwf_testing::repository;
 use crate::forgotten_files::{packages, rust_files};
 
 /// A habit, and the words by which it is recognized. `^` stands for the beginning of a sentence, `$` for its end.
-const HABITS: [(&str, &[&str]); 7] = [
+const HABITS: [(&str, &[&str]); 8] = [
     ("nobody", &["nobody", "somebody", "anybody", "everybody", "whoever"]),
     ("what-first", &["^ of", "^ what", "^ that", "^ whoever", "^ whose"]),
     ("that-of", &["that of", "those of", "the one that", "the ones that", "it all", "of which", "that which"]),
@@ -40,8 +40,15 @@ const HABITS: [(&str, &[&str]); 7] = [
     ),
     ("is-no", &["is no", "are no", "was no", "is none", "are none", "no more", "has to", "have to", "so long as"]),
     ("of-it", &["of it"]),
+    ("nothing", &["nothing is", "nothing was", "nothing comes", "neither", "nor", "makes one", "names it"]),
     ("too", &["too $"]),
 ];
+
+/// The habit of sentences with more than [`LONGEST`] words.
+const LONG: &str = "long";
+
+/// Most words of a sentence.
+const LONGEST: usize = 25;
 
 /// Fewest words of a literal that counts as something the program says.
 const SENTENCE: usize = 4;
@@ -200,11 +207,22 @@ fn rates() -> BTreeMap<(String, String), f64> {
         assert!(count > 500, "{group} has {count} words");
         for (habit, patterns) in HABITS {
             let found: usize = patterns.iter().map(|pattern| text.matches(&format!(" {pattern} ")).count()).sum();
-            let rate = (found as f64 * 100_000.0 / count as f64).round() / 10.0;
-            rates.insert((group.to_owned(), habit.to_owned()), rate);
+            rates.insert((group.to_owned(), habit.to_owned()), per_words(found, count));
         }
+        rates.insert((group.to_owned(), LONG.to_owned()), per_words(long_sentences(&text), count));
     }
     rates
+}
+
+fn per_words(found: usize, count: usize) -> f64 {
+    (found as f64 * 100_000.0 / count as f64).round() / 10.0
+}
+
+fn long_sentences(marked: &str) -> usize {
+    marked
+        .split('^')
+        .filter(|sentence| sentence.split_whitespace().filter(|word| *word != "$").count() > LONGEST)
+        .count()
 }
 
 fn ceilings_file() -> PathBuf {
@@ -259,5 +277,8 @@ fn habits_are_recognized() {
     };
     assert_eq!(rate("It works. What is known counts, too."), ["what-first", "too"]);
     assert_eq!(rate("Nobody tells those of `that of` it."), ["nobody", "that-of", "go-on"]);
+    assert_eq!(rate("Neither is known."), ["nothing"]);
     assert_eq!(rate("Show the thread. It is not too late."), [""; 0]);
+    let sentence = |words: usize| marked(&"word ".repeat(words)).1;
+    assert_eq!([25, 26].map(|words| long_sentences(&sentence(words))), [0, 1]);
 }

@@ -24,9 +24,9 @@ use crate::printer::{CommandResult, ReportFormat, StdoutContent};
 pub(crate) enum Command {
     /// Print what a role needs: the task, the steps so far, the schema of its output, the prompt.
     Context(context::Args),
-    /// Hand in a role's output: it is checked and stored, and the step's hash printed.
+    /// Submit a role's output: check it, store it, print the step's hash.
     Submit(submit::Args),
-    /// Read the value of a schema from a text, as a step does.
+    /// Extract a value from a text, as a step does.
     Extract(extract::Args),
     /// Serve an agent an MCP server to hand in its result while it works. Agents start this.
     Mcp(mcp::Args),

@@ -27,7 +27,7 @@ use crate::style;
 pub(crate) enum Command {
     /// Print a node.
     Get(get::Args),
-    /// Store a value as a node of a type.
+    /// Store a value as a node.
     Put(put::Args),
     /// Store a text as a `content` node.
     PutText(put_text::Args),
@@ -42,12 +42,12 @@ pub(crate) enum Command {
     /// List nodes.
     #[command(alias = "ls")]
     List(list::Args),
-    /// Types: store, list, print schemas.
+    /// Store, list and print the JSON Schemas of types.
     #[command(subcommand, after_help = schema::EXAMPLES)]
     Schema(schema::Command),
     /// Check nodes: the whole store, or everything reachable from one node.
     Verify(verify::Args),
-    /// Delete and rebuild whatever can be derived (the cache), and remove left-over temporary files.
+    /// Rebuild the cache, and remove leftover temporary files.
     Reindex(reindex::Args),
     /// Remove unreferenced nodes (`uwf gc`).
     Gc(gc::Args),

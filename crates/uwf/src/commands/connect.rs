@@ -106,7 +106,7 @@ fn token(context: &CommandContext, file: Option<&Path>) -> Result<String, Comman
     let token = token.trim();
     if token.is_empty() {
         return Err(CommandError::usage("the token is missing").hint(format!(
-            "`uwf gateway token NAME` on the gateway's machine makes one; put it into {MACHINE_TOKEN_VARIABLE}"
+            "`uwf gateway token NAME` on the gateway's machine creates one; put it into {MACHINE_TOKEN_VARIABLE}"
         )));
     }
     Ok(token.to_owned())

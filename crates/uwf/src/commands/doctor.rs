@@ -84,7 +84,7 @@ fn config_file(context: &CommandContext) -> DoctorFinding {
     let path = context.home.config_file();
     if !path.exists() {
         let message = format!("{} does not exist: the defaults apply", path.display());
-        return DoctorFinding::warn("config", message).hint("`uwf setup` makes one");
+        return DoctorFinding::warn("config", message).hint("`uwf setup` creates it");
     }
     let problems = match validate::problems(&context.home) {
         Ok((_, problems)) => problems,

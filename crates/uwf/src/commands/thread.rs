@@ -42,15 +42,15 @@ use crate::temporal;
 pub(crate) enum Command {
     /// Create a thread without running it.
     Start(start::Args),
-    /// Do one step: choose the role, run its agent, read the answer.
+    /// Run one step: choose the role, run its agent, read the answer.
     Step(step::Args),
     /// Step until the thread is done, waiting, stuck or at a limit.
     Run(Box<run::Args>),
     /// Repeat a step whose last attempt failed.
     Retry(retry::Args),
-    /// Answer for a role that a person plays, or reply to an agent's question.
+    /// Answer as the person who plays a role, or reply to an agent's question.
     Answer(answer::Args),
-    /// Take one of the copies of a group as the best.
+    /// Pick the best copy of a group.
     Take(take::Args),
     /// Pause a thread.
     Pause(pause::Args),
@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Why(why::Args),
     /// Show what threads cost: tokens, money, time, failed attempts.
     Cost(cost::Args),
-    /// Start a new thread at an old step.
+    /// Fork a thread at an earlier step.
     Fork(fork::Args),
     /// Compare outputs and files of two steps or two threads.
     Diff(diff::Args),

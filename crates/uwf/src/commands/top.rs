@@ -162,7 +162,7 @@ fn is_gone() -> bool {
 }
 
 /// Exits at once. A regular exit would write to the terminal, and panic if that fails.
-#[expect(clippy::exit, reason = "nothing is left to be done, and nobody to tell")]
+#[expect(clippy::exit, reason = "the terminal is gone, and the work is done")]
 fn leave() -> ! {
     std::process::exit(i32::from(ErrorKind::Terminated.exit_code()))
 }

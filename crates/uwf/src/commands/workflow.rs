@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Rm(rm::Args),
     /// List the versions of a name.
     History(history::Args),
-    /// Return a name to an earlier version.
+    /// Point a name to an earlier version.
     Rollback(rollback::Args),
     /// Let the commands of a workflow's roles run on this machine.
     Trust(trust::Args),

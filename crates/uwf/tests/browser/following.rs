@@ -46,7 +46,7 @@ fn focus_selection_and_open_sections_stay() {
 }
 
 #[test]
-fn what_was_typed_stays() {
+fn typed_text_survives_updates() {
     let home = staffed();
     waiting(&home, "Announce it.");
     let server = TestServer::start(&home, &[]);

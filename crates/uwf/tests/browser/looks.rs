@@ -106,7 +106,7 @@ fn pages_of_workflows_and_of_the_root() {
 }
 
 #[test]
-fn who_knows_the_secret_logs_in() {
+fn secret_logs_in() {
     let showcase = Showcase::new();
     let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "pages.logs_in", json!({}));

@@ -100,7 +100,7 @@ fn a_context_that_does_not_exist_is_refused() {
     assert_snapshot!(home.transcript(&["agent", "context", "no-thread", "reviewer"]), @r"
     exit 64
     --- stderr
-    error: `no-thread` is not a thread id, nor at least 4 symbols of its beginning or end
+    error: `no-thread` is not a thread id; give at least 4 symbols of the start or the end of one
     ");
     home.json(&["thread", "kill", &thread]);
     assert_eq!(home.uwf(&["agent", "context", &thread, "reviewer"]).code, Some(69));

@@ -226,7 +226,7 @@ mod with_tools {
 }
 
 #[test]
-fn a_killed_parent_is_not_told_to_step() {
+fn killed_parent_gets_no_step_hint() {
     let home = staffed();
     let thread = planned(&home);
     let step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

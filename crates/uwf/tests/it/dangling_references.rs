@@ -99,7 +99,7 @@ fn submit_tool_refuses_a_missing_node() {
 }
 
 #[test]
-fn person_is_told_of_a_missing_node() {
+fn missing_node_is_reported_to_the_person() {
     let home = home();
     home.put("list-files", WORKFLOW);
     home.config("agents:\n  h: { command: uwf-human }\ndefaultAgent: h\n");

@@ -52,11 +52,11 @@ fn a_healthy_root_has_nothing_to_tell() {
     ✓ uwf: version 0.1.0
     ✓ env-file: <dir>/root/.env has 1 entry and is readable by its owner only
     ✓ leftovers: no old temporary files
-    ✓ locks: no lock is kept
+    ✓ locks: no stale locks
     ✓ workflows: 1 name
     ✓ threads: 1 active thread, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
-    ✓ orphans: no agent outlived its keeper
+    ✓ orphans: no orphaned agents
     ✓ config: <dir>/root/config.yaml is valid
     ✓ agent:m: built in: mock 0.1.0
     ✓ agent:w: <dir>/bin/codex: codex 7.1 (test)
@@ -99,11 +99,11 @@ fn each_trouble_is_a_finding_of_its_own() {
     ! env-file: <dir>/root/.env has 1 entry and is open to others
         hint: `uwf doctor --fix` or the next step restricts it to its owner (0600)
     ✓ leftovers: no old temporary files
-    ✓ locks: no lock is kept
+    ✓ locks: no stale locks
     ✓ workflows: 0 names
     ✓ threads: 0 active threads, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
-    ✓ orphans: no agent outlived its keeper
+    ✓ orphans: no orphaned agents
     ! config: <dir>/root/config.yaml:2:3: warning[no-output]: the agent `used` has no `output`, so it must print the hash of a step that it stored
         hint: `uwf config validate` shows all
     ✓ agent:daemon: <dir>/bin/goose: v1.2
@@ -172,7 +172,7 @@ fn leftovers_are_removed_when_they_are_old() {
 }
 
 #[test]
-fn damage_is_told() {
+fn damage_is_reported() {
     let home = home();
     let thread = home.start_counting(3, "count");
     let head = home.head(&thread).unwrap();
@@ -201,10 +201,10 @@ fn marks_of_ended_threads_are_stale() {
 }
 
 #[test]
-fn locks_that_nobody_at_work_holds_are_told() {
+fn stale_locks_are_reported() {
     let home = home();
     let (thread, mut window, _) = working(&home);
-    assert_eq!(found(&home, &[], "locks"), "ok: no lock is kept", "a keeper holds that of its thread");
+    assert_eq!(found(&home, &[], "locks"), "ok: no stale locks", "a keeper holds that of its thread");
     signal(fs::read_to_string(lock_of(&home, &thread)).unwrap().trim(), "KILL");
     window.wait().unwrap();
     found(&home, &["--fix"], "orphans");
@@ -215,7 +215,7 @@ fn locks_that_nobody_at_work_holds_are_told() {
                 warn: <dir>/root/threads/<id>/lock has been held for more than 1 s, and not by a keeper of that thread";
     assert_eq!(found(&home, &[], "locks"), told);
     drop(files);
-    assert_eq!(found(&home, &[], "locks"), "ok: no lock is kept");
+    assert_eq!(found(&home, &[], "locks"), "ok: no stale locks");
 }
 
 /// The lock of a thread.
@@ -250,14 +250,14 @@ fn fix_ends_only_agents_of_dead_keepers() {
     let told = found(&dead, &[], "orphans");
     assert!(told.starts_with("warn: ") && told.contains("of 1 attempt outlived their keeper (thread <id>: "), "{told}");
     assert_eq!(found(&dead, &[], "attempts"), "warn: the keeper of 1 open attempt is dead: <id>");
-    assert_eq!(found(&live, &["--fix"], "orphans"), "ok: no agent outlived its keeper");
+    assert_eq!(found(&live, &["--fix"], "orphans"), "ok: no orphaned agents");
     assert!(orphans.iter().chain(&others).all(|pid| is_alive(pid.trim())), "looking ends nothing");
 
     let told = found(&dead, &["--fix"], "orphans");
     assert!(told.starts_with("ok: ended ") && told.ends_with("of thread <id>"), "{told}");
     assert!(!orphans.iter().any(|pid| is_alive(pid.trim())));
     assert!(others.iter().all(|pid| is_alive(pid.trim())), "an agent with a keeper goes on");
-    assert_eq!(found(&dead, &[], "orphans"), "ok: no agent outlived its keeper");
+    assert_eq!(found(&dead, &[], "orphans"), "ok: no orphaned agents");
 
     Command::new("kill").arg(other_window.id().to_string()).status().unwrap();
     other_window.wait().unwrap();
@@ -265,7 +265,7 @@ fn fix_ends_only_agents_of_dead_keepers() {
 }
 
 #[test]
-fn names_that_lead_nowhere_are_told() {
+fn dangling_names_are_reported() {
     let home = home();
     let hash = home.put("count-rounds", &counting_workflow(3));
     assert_eq!(found(&home, &[], "workflows"), "ok: 1 name");
@@ -290,7 +290,7 @@ fn caller_inside_agent_is_not_orphan() {
     assert_eq!(home.json(&["thread", "step", &thread])["role"], json!("worker"));
     let report: Value = serde_json::from_str(&fs::read_to_string(home.work().join("doctor.json")).unwrap()).unwrap();
     let orphans = report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "orphans").unwrap();
-    assert_eq!(orphans["message"], json!("no agent outlived its keeper"));
+    assert_eq!(orphans["message"], json!("no orphaned agents"));
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn run_continues_from_head_and_starts_once() {
 }
 
 #[test]
-fn what_was_meant_for_another_head_changes_nothing() {
+fn change_for_another_head_is_rejected() {
     let (home, thread, head) = counting(3);
     home.json(&["thread", "step", &thread]);
     let before = home.json(&["thread", "show", &thread]);

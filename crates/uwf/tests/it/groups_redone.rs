@@ -311,7 +311,7 @@ fn commits_markers(home: &TestHome, resolves: &str) {
 }
 
 #[test]
-fn resolver_is_told_about_committed_markers() {
+fn resolver_prompt_names_committed_markers() {
     let (home, repo) = conflicts();
     script(&home, "one", "echo one > README; printf 'A title\\n=======\\n<<<<<<< shown\\n' > guide.txt; echo done");
     commits_markers(&home, "echo both > README; git commit -qam 'Without markers'");

@@ -171,7 +171,7 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_the_page_of_workflow_files_shows_works() {
+fn examples_on_the_workflow_page_work() {
     let home = home();
     let page = fs::read_to_string(repository().join("docs/reference/workflow-format.md")).unwrap();
     let [whole, input, with, inline, rounds, limits] = blocks(&page, "yaml").try_into().expect("six examples");

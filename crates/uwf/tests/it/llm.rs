@@ -93,7 +93,7 @@ fn bare_verdict_is_requested_as_json_if_configured() {
 }
 
 #[test]
-fn what_a_provider_refuses_is_remembered() {
+fn rejected_modes_are_remembered() {
     let script = LlmScript::deciding(|_| ScriptedAnswer::text("{\"ok\": false, \"why\": \"no\"}"))
         .refusing("tools")
         .refusing("json_schema");

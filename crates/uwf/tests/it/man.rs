@@ -12,7 +12,7 @@ fn manual_pages_are_printed_and_installed() {
     let page = home.uwf(&["man", "thread", "step"]);
     assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""));
     assert!(page.stdout.contains(".TH UWF-THREAD-STEP 1"), "{}", page.stdout);
-    assert!(page.stdout.contains("Do one step"), "{}", page.stdout);
+    assert!(page.stdout.contains("Run one step"), "{}", page.stdout);
     assert_eq!(home.uwf(&["man", "thread", "stpe"]).code, Some(64));
     let done = home.json(&["man", "--install"]);
     let dir = home.root().parent().unwrap().join(".local/share/man/man1");

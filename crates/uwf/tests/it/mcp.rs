@@ -66,7 +66,7 @@ fn answer_from_person_reaches_asking_agent() {
 }
 
 #[test]
-fn what_takes_long_goes_on_when_nobody_waits() {
+fn long_call_continues_without_a_waiting_client() {
     let home = counting("#!/bin/sh\ntouch working\nuntil [ -e go ]; do sleep 0.05; done\necho '{\"n\": 1}'\n");
     let thread = home.start("count-rounds", "count");
     let mut client = Client::start(&home, &["mcp"]);
@@ -112,7 +112,7 @@ fn waiting_is_not_error_and_failures_have_hints() {
 }
 
 #[test]
-fn who_may_only_look_changes_nothing() {
+fn read_only_client_changes_nothing() {
     let home = counting("#!/bin/sh\necho '{\"n\": 1}'\n");
     let mut client = Client::start(&home, &["mcp", "--read-only"]);
     let tools = client.ask("tools/list", &json!({}));

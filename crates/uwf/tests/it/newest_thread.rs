@@ -55,7 +55,7 @@ fn the_flag_last_is_the_same() {
 }
 
 #[test]
-fn what_names_no_thread_says_what_would() {
+fn unknown_thread_name_lists_valid_forms() {
     let home = counting_home(2);
     home.start("count-rounds", "one");
     for (typed, code, said) in [

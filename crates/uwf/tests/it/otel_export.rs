@@ -230,7 +230,7 @@ fn each_step_sends_its_spans_with_configured_headers() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_said() {
+fn export_failures_are_reported() {
     let home = counting("");
     let thread = home.start_counting(2, "count");
     home.json(&["thread", "step", &thread]);

@@ -357,7 +357,7 @@ fn model_without_tool_support_is_reported() {
 }
 
 #[test]
-fn what_is_missing_in_the_configuration_is_named() {
+fn missing_configuration_keys_are_named() {
     let server = LlmServer::start([]);
     let home = with_model(&server, "");
     let thread = counting(&home);

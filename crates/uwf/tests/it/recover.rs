@@ -157,7 +157,7 @@ fn thread_with_directory_as_record_is_reported_lost() {
 }
 
 #[test]
-fn a_thread_nobody_can_place_is_told() {
+fn thread_without_a_known_head_is_reported() {
     let (home, [stepped, begun, _]) = home_with_threads();
     fs::remove_file(home.root().join("threads.yaml")).unwrap();
     fs::write(home.record_file(&begun), "{\"event\":\"settings\"}\n{\"event\":\"begun\"}\n").unwrap();

@@ -117,7 +117,7 @@ fn until_role_must_exist_in_some_thread() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn conflicting_options_are_rejected() {
     let (home, threads) = counting(1, 1);
     for args in [
         &["run", "--all", &threads[0]][..],

@@ -208,7 +208,7 @@ fn documentation_yaml_blocks_match_schemas() {
 }
 
 #[test]
-fn what_is_wrong_is_found_where_it_is() {
+fn mistakes_are_reported_with_their_position() {
     let schema = compiled(&printed("workflow"));
     let text =
         "name: w\nroles: { a: { gaol: x, meta: { type: strin } } }\ngraph: { $START: [ { role: a, when: x } ] }\n";

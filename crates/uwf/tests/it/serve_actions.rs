@@ -167,7 +167,7 @@ fn read_only_server_shows_pages_without_changes() {
 }
 
 #[test]
-fn what_fails_says_so_as_the_command_does() {
+fn failed_action_returns_the_commands_report() {
     let (home, server, thread) = counting();
     home.worker("output: json", "#!/bin/sh\necho 'no money left' >&2\nexit 3\n");
     let failed = act(&server, &thread, "step", &json!({ "expectedHead": head(&server, &thread) }));

@@ -231,7 +231,7 @@ fn thread_gets_worktree_on_request() {
 }
 
 #[test]
-fn who_only_looks_starts_nothing() {
+fn read_only_visitor_starts_nothing() {
     let home = counting_home();
     let server = TestServer::start(&home, &["--read-only"]);
     assert_eq!(server.page("/workflows/count-rounds/start").status, 403);

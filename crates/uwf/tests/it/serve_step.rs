@@ -39,7 +39,7 @@ fn the_api_reports_what_the_commands_report() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn missing_steps_are_not_found() {
     let (home, thread) = reviewed();
     let other = home.start("review-text", "Write about dogs");
     let hash = &hashes(&home, &thread)[3];

@@ -170,7 +170,7 @@ fn the_graph_leads_to_roles_and_conditions() {
 }
 
 #[test]
-fn what_authors_write_is_no_markup() {
+fn texts_of_authors_are_escaped() {
     let home = home();
     let hostile = WORKFLOW
         .replace("Write one sentence.", "<script>alert(1)</script> and [a link](javascript:alert(1))")

@@ -209,7 +209,7 @@ fn unwritable_settings_are_detected_before_writing() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_arguments_are_named() {
     let home = home();
     let usage = |args: &[&str]| {
         let ran = setup(&home, args, "");

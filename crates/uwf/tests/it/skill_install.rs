@@ -61,7 +61,7 @@ fn reinstall_keeps_current_files_and_updates_older_ones() {
 }
 
 #[test]
-fn what_somebody_wrote_is_never_lost() {
+fn changed_skill_files_are_kept() {
     let home = home();
     home.json(&["skill", "install"]);
     let changed = fs::read_to_string(path(&home, FILES[0])).unwrap().replacen("## Rules", "## Our rules", 1);

@@ -48,7 +48,7 @@ fn thread_continues_in_other_store_and_returns() {
 }
 
 #[test]
-fn what_went_different_ways_stays_and_is_reported() {
+fn diverged_threads_stay_and_are_reported() {
     let here = reviewing_home();
     let thread = here.start("review-text", "Write");
     let there = reviewing_home();
@@ -79,7 +79,7 @@ fn damaged_node_prevents_copy_of_its_thread() {
 }
 
 #[test]
-fn what_is_no_store_is_refused() {
+fn other_directories_are_rejected_as_stores() {
     let home = reviewing_home();
     let refused = |from: &str, to: &str| {
         let done = home.uwf(&["store", "copy", from, to]);

@@ -127,7 +127,7 @@ fn missing_worktree_compares_outputs_with_warning() {
     assert_snapshot!(told(&home, &["thread", "diff", &thread, &other, "--files"]), @r"
     exit 64
     --- stderr
-    error: thread <id> has no git worktree: its agents work in the directory itself
+    error: thread <id> has no git worktree: its agents work in its directory
     hint: `uwf thread start --worktree` gives a thread one
     ");
     // A text of several lines is compared line by line.
@@ -136,7 +136,7 @@ fn missing_worktree_compares_outputs_with_warning() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn incomparable_sides_are_rejected() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     let start = home.head(&thread).unwrap();

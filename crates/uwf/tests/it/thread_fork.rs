@@ -69,7 +69,7 @@ fn thread_forks_at_head_or_before_role() {
 }
 
 #[test]
-fn a_fork_keeps_the_settings_unless_told_otherwise() {
+fn fork_keeps_settings_unless_options_change_them() {
     let home = reviewing_home();
     let other = home.work().join("other");
     std::fs::create_dir(&other).unwrap();

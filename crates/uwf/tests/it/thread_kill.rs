@@ -144,7 +144,7 @@ fn threads_that_do_not_exist_are_not_found() {
     assert_snapshot!(transcript(&home, &["thread", "rm", "ZZZ"]), @r"
     exit 64
     --- stderr
-    error: `ZZZ` is not a thread id, nor at least 4 symbols of its beginning or end
+    error: `ZZZ` is not a thread id; give at least 4 symbols of the start or the end of one
     ");
     assert_snapshot!(transcript(&home, &["thread", "kill"]), @"
     exit 64

@@ -105,7 +105,7 @@ fn thread_is_followed_from_start_to_end() {
 }
 
 #[test]
-fn who_comes_late_gets_what_was_before() {
+fn late_watcher_gets_earlier_events() {
     let home = home();
     home.worker("output: text", TALKING);
     let thread = home.start_counting(1, "count");
@@ -423,7 +423,7 @@ fn threads_that_cannot_be_followed() {
 }
 
 #[test]
-fn a_role_that_nobody_has_is_told() {
+fn unknown_role_is_rejected() {
     let home = home();
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(1, "count");

@@ -138,7 +138,7 @@ fn conflicts_are_named_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_git_would_overwrite_is_refused() {
+fn merge_never_overwrites_local_changes() {
     let (home, repo, thread, worktree) = worked();
     fs::write(repo.join("count"), "mine, and new\n").unwrap();
     let refused = told(&home, &repo, &["thread", "merge", &thread]);
@@ -171,13 +171,13 @@ fn what_git_would_overwrite_is_refused() {
 }
 
 #[test]
-fn who_cannot_be_served_is_told_why() {
+fn failed_merges_explain_why() {
     let (home, repo, thread, worktree) = worked();
     let plain = home.start("count-rounds", "count");
     assert_snapshot!(told(&home, &repo, &["thread", "merge", &plain]), @r"
     exit 64
     --- stderr
-    error: thread <id> has no git worktree: its agents work in the directory itself
+    error: thread <id> has no git worktree: its agents work in its directory
     hint: `uwf thread start --worktree` gives a thread one
     ");
     let other = repository(&home, "other");
@@ -424,7 +424,7 @@ mod with_tools {
     use super::*;
 
     #[test]
-    fn who_signs_commits_is_asked_at_the_terminal() {
+    fn commit_signing_prompts_at_the_terminal() {
         let (home, repo, thread) = signing();
         for (manner, answer) in [("--no-ff", "first"), ("--squash", "second")] {
             let before = git(&home, &repo, &["rev-parse", "HEAD"]);

@@ -417,7 +417,7 @@ fn wrong_questions_get_clear_answers() {
     assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--after", "x"]), @r"
     exit 64
     --- stderr
-    error: `x` is not the hash of a step, nor at least 4 symbols of its beginning
+    error: `x` is not the hash of a step; give at least 4 symbols of the start of one
     hint: `uwf thread steps <id>` lists its steps
     ");
     assert_snapshot!(transcript(&home, &["thread", "read", &thread, "--start", "--before", first]), @"

@@ -151,7 +151,7 @@ fn protocol_agent_receives_prompt_on_request() {
 }
 
 #[test]
-fn what_keeps_the_step_from_asking_is_told() {
+fn obstacles_to_the_step_are_reported() {
     let server = LlmServer::start([]);
     for (agent, told) in [
         ("command: uwf-llm, config: { structured: magic }", "found \"magic\""),

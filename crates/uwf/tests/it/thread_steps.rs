@@ -79,6 +79,6 @@ fn broken_thread_names_damaged_node() {
     assert_snapshot!(transcript(&home, &["thread", "steps", "../../etc"]), @r"
     exit 64
     --- stderr
-    error: `../../etc` is not a thread id, nor at least 4 symbols of its beginning or end
+    error: `../../etc` is not a thread id; give at least 4 symbols of the start or the end of one
     ");
 }

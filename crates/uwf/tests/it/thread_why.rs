@@ -151,7 +151,7 @@ fn failed_attempts_at_the_next_step_are_shown() {
 }
 
 #[test]
-fn what_is_no_step_is_refused() {
+fn other_hashes_are_rejected_as_steps() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     step(&home, &thread, 1);

@@ -90,8 +90,8 @@ fn a_workflow_can_have_worktrees_by_default() {
     exit 64
     --- stderr
     error: <dir>/work is not in a git repository
-    hint: a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one
-    hint: without a worktree, agents work in the directory itself
+    hint: a thread gets its worktree from the repository it is started in: `git init` creates one, --cwd DIR names one
+    hint: without a worktree, agents work in the directory
     hint: `workspaces.count-rounds` of the configuration asks for a worktree; --no-worktree starts the thread without one
     ");
     home.config(&format!("{config}workspaces: {{ count-rounds: worktre }}\n"));
@@ -149,8 +149,8 @@ fn impossible_worktree_creates_no_thread() {
     exit 64
     --- stderr
     error: <dir>/work is not in a git repository
-    hint: a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one
-    hint: without a worktree, agents work in the directory itself
+    hint: a thread gets its worktree from the repository it is started in: `git init` creates one, --cwd DIR names one
+    hint: without a worktree, agents work in the directory
     ");
     let empty = home.work().join("empty");
     fs::create_dir(&empty).unwrap();

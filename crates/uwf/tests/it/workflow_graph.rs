@@ -9,7 +9,7 @@ use crate::fixtures::workflow_files::REVIEW;
 use crate::home;
 
 #[test]
-fn the_graph_is_mermaid_unless_told_otherwise() {
+fn graph_is_mermaid_by_default() {
     let home = home();
     home.put("review-text", REVIEW);
     assert_snapshot!(home.transcript(&["workflow", "graph", "review-text"]), @r#"
@@ -128,7 +128,7 @@ fn other_version_is_drawn_but_other_workflow_rejected() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn undrawable_graphs_are_reported() {
     let home = home();
     home.put("review-text", REVIEW);
     for (args, code) in [

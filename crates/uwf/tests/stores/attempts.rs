@@ -249,7 +249,7 @@ fn concurrent_steps_on_two_machines_pay_once() {
 }
 
 #[test]
-fn what_failed_on_one_machine_another_one_knows() {
+fn failed_attempts_are_known_on_other_machines() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();

@@ -85,7 +85,7 @@ fn azure_says_what_is_missing() {
 
 /// The server that gives tokens is not the store: what it answers is told as what it is.
 #[test]
-fn a_login_that_azure_refuses_is_told() {
+fn rejected_azure_login_is_reported() {
     let (server, login) = (AzuriteServer::start(), BucketServer::start_google());
     let mut variables = server.variables("uwf");
     variables.retain(|(name, _)| name != "AZURE_STORAGE_KEY");

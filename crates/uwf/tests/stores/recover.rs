@@ -293,7 +293,7 @@ fn running_thread_is_untouched_and_adopted_later() {
 }
 
 #[test]
-fn what_others_move_meanwhile_is_never_set_back() {
+fn heads_moved_meanwhile_stay() {
     on_both(|server| {
         let dir = TempDir::new().unwrap();
         let [one, two] = two_machines(&server.variables(), dir.path());

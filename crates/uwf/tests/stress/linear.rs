@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_one_after_the_other_fits() {
+    fn sequential_operations_are_linearizable() {
         assert!(fits(&record(&[])));
         assert!(fits(&record(&[
             (0, 1, ReportedOutcome::Saw(at(START))),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_may_have_happened_in_either_order() {
+    fn overlapping_operations_may_have_any_order() {
         assert!(fits(&record(&[
             (0, 9, moved(START, A)),
             (1, 2, ReportedOutcome::Saw(at(START))),

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path() {
+    fn invalid_paths_are_rejected() {
         for text in ["", ".", "a.", ".a", "a..b", "\"\"", "\"a", "\"a\"b"] {
             assert!(text.parse::<KeyPath>().is_err(), "{text}");
         }

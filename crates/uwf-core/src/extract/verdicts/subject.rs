@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_about_code_are_told_from_verdicts() {
+    fn sentences_about_code_are_not_verdicts() {
         for (text, is) in [
             ("The parser now rejects bad input.", true),
             ("`close` must not be called twice.", true),

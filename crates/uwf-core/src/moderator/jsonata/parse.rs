@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_as_authors_write_them() {
+    fn tokens_are_named_as_authors_write_them() {
         assert_eq!(readable("Expected RightParen, got Identifier(\"foo\")"), "Expected `)`, got `foo`");
         assert_eq!(readable("Expected Colon, got String(\"a b\")"), "Expected `:`, got the text 'a b'");
         assert_eq!(readable("Expected Colon, got Number(2.0)"), "Expected `:`, got the number 2");

@@ -254,7 +254,7 @@ const WRITTEN: &[&str] = &[
 
 proptest! {
     #[test]
-    fn what_authors_write_is_read_completely(history in history()) {
+    fn expressions_of_authors_are_read_completely(history in history()) {
         for expression in WRITTEN {
             check(expression, &history);
         }

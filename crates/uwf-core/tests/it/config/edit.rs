@@ -61,7 +61,7 @@ fn one_value_changes_and_every_other_byte_stays() {
 }
 
 #[test]
-fn what_is_removed_takes_only_its_own_lines() {
+fn removing_a_key_removes_only_its_lines() {
     for (at, from, to) in [
         ("agents.coder.command", "      command: codex   # the one we pay for\n", ""),
         ("agents.coder.env", "      env:\n      - OPENAI_API_KEY\n", ""),

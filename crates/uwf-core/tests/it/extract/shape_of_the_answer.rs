@@ -143,7 +143,7 @@ fn json_between_rules_is_read() {
 }
 
 #[test]
-fn what_is_almost_json_is_read() {
+fn nearly_valid_json_is_read() {
     assert_eq!(value("{'status': 'done', plan: 'p',}"), done());
 }
 

@@ -124,7 +124,7 @@ fn a_key_written_twice() {
 }
 
 #[test]
-fn alternatives_are_told_apart_by_what_fits() {
+fn alternatives_are_chosen_by_the_fitting_schema() {
     let schema = json!({"type": "object", "required": ["result"], "properties": {"result": {"oneOf": [
         {"type": "object", "properties": {"kind": {"const": "ok"}, "value": {"type": "integer"}}, "required": ["kind", "value"]},
         {"type": "object", "properties": {"kind": {"const": "error"}, "message": {"type": "string"}}, "required": ["kind", "message"]},

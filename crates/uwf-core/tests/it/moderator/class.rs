@@ -93,7 +93,7 @@ const HOSTILE: &[&str] = &[
 ];
 
 #[test]
-fn what_authors_write_is_plain() {
+fn usual_conditions_are_plain() {
     for expression in PLAIN {
         assert_eq!(class(expression), ConditionClass::Plain, "{expression}");
     }

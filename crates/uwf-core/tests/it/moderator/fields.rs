@@ -46,7 +46,7 @@ fn fields_of_unknown_roles_are_not_reported() {
 }
 
 #[test]
-fn names_that_are_not_there_are_told() {
+fn unknown_names_are_reported() {
     assert_eq!(
         warnings("output.approved = true"),
         ["the context has no field `output`, so it is always missing; did you mean `steps[-1].output`?"]

@@ -54,7 +54,7 @@ fn a_thread_is_routed_from_start_to_end() {
 }
 
 #[test]
-fn a_broken_workflow_is_told_by_name() {
+fn broken_workflow_is_reported_by_name() {
     let error = |position: &str| Moderator::for_position(&workflow(), position).unwrap_err().to_string();
     assert_eq!(error("nobody"), "the workflow's graph has no transitions for `nobody`");
     assert_eq!(

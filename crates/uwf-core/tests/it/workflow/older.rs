@@ -138,7 +138,7 @@ graph:
 }
 
 #[test]
-fn a_broken_table_is_told_row_by_row() {
+fn broken_table_is_reported_row_by_row() {
     let text = "
 name: solve-it
 roles: { a: { meta: true } }

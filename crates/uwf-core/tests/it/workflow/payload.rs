@@ -21,7 +21,7 @@ fn ours() -> Value {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn stored_workflow_reads_back_unchanged() {
     let workflow = Workflow::from_payload(&ours()).expect("our own form");
     assert_eq!(workflow.to_payload(), ours());
     assert_eq!(serde_json::from_value::<Workflow>(ours()).expect("the same through serde"), workflow);

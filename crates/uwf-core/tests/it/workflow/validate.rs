@@ -365,7 +365,7 @@ graph: {{ $START: [ {{ role: a }} ], a: [ {{ role: $END }} ] }}
 }
 
 #[test]
-fn doubtful_conditions_are_told() {
+fn doubtful_conditions_cause_warnings() {
     let graph = "conditions:\n  failed: { expression: '$not(steps[-1].output.ok)' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: coder, condition: failed }, { role: $END } ]\n  planner: []\n";
     insta::assert_snapshot!(with_graph(graph), @r"
     w.yaml:3:3: warning[unreachable-role]: no path leads from `$START` to the role `planner`

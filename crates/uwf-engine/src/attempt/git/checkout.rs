@@ -78,8 +78,8 @@ impl GitRunner<'_> {
 
 fn no_repository(dir: &Path) -> Error {
     Error::usage(format!("{} is not in a git repository", dir.display()))
-        .hint("a thread gets its worktree from the repository it is started in: `git init` makes one, --cwd DIR names one")
-        .hint("without a worktree, agents work in the directory itself")
+        .hint("a thread gets its worktree from the repository it is started in: `git init` creates one, --cwd DIR names one")
+        .hint("without a worktree, agents work in the directory")
         .with_cause(ErrorCause::NoWorkingTree)
 }
 

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_none() {
+    fn other_texts_are_no_record_lines() {
         for text in ["", "{", "null", "[]", r#"{"event":"finished"}"#, r#"{"event":"other"}"#, r#"{"event":7}"#, "{}"] {
             assert_eq!(ThreadRecordLine::parse(text.as_bytes()), None, "{text}");
         }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_costs_no_memory() {
+    fn invalid_messages_allocate_no_memory() {
         for broken in [&b"\xff\xff\xff\xff\x00\x00\x00\x00"[..], b"\x02\x00\x00\x00\xff\xff\xff\xff{}", b"\x02\x00"] {
             assert!(receive::<Value>(&mut &*broken).is_err(), "{broken:?}");
         }

@@ -193,7 +193,7 @@ pub(super) fn locks(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
             findings.push(kept(&home.thread_lock(&thread), ", and not by a keeper of that thread"));
         }
     }
-    Ok(if findings.is_empty() { vec![DoctorFinding::ok("locks", "no lock is kept")] } else { findings })
+    Ok(if findings.is_empty() { vec![DoctorFinding::ok("locks", "no stale locks")] } else { findings })
 }
 
 /// Whether a condition lasts longer than any writer needs.

@@ -33,7 +33,7 @@ pub(super) fn orphans(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFindi
     let found = orphaned(home)?;
     let count: usize = found.iter().map(|orphaned| orphaned.processes.len()).sum();
     let Some(first) = found.first() else {
-        return Ok(vec![DoctorFinding::ok("orphans", "no agent outlived its keeper")]);
+        return Ok(vec![DoctorFinding::ok("orphans", "no orphaned agents")]);
     };
     if remedy != DoctorMode::Apply {
         let named = first.processes.iter().take(NAMED).map(u32::to_string).collect::<Vec<_>>().join(", ");

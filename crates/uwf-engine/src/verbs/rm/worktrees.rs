@@ -52,7 +52,7 @@ fn would_be_lost(id: &ThreadId, dir: &Path, unsaved: &WorktreeKeepReason) -> Err
 
 /// The rejection of a worktree operation on a thread without a worktree.
 pub(crate) fn without_worktree(id: &ThreadId) -> Error {
-    Error::usage(format!("thread {id} has no git worktree: its agents work in the directory itself"))
+    Error::usage(format!("thread {id} has no git worktree: its agents work in its directory"))
         .hint("`uwf thread start --worktree` gives a thread one")
 }
 

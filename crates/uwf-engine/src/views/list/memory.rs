@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_tasks_are_read_back() {
         let of = |number: u64, role: Option<&str>| {
             let (workflow, start) = (NodeHash::from_u64(number * 2), NodeHash::from_u64(number * 3));
             let role = role.map(str::to_owned);

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_looked_at_is_said() {
+    fn unread_threads_are_mentioned() {
         let scope_of = |threads, of, steps, is_cut| {
             scope(&WorkflowFigures { roles: Default::default(), threads, of, steps, is_cut, unreadable: 0 })
         };

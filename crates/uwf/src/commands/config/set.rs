@@ -126,7 +126,7 @@ fn value(text: &str, is_text: bool) -> Result<Value, CommandError> {
         let hint = match error {
             BadValue::Empty => "`--string ''` is an empty text, `null` is null, `uwf config unset` removes the key",
             BadValue::Syntax(_) | BadValue::Block | BadValue::Comment => {
-                "`--string` takes it as a text; lists are [a, b], mappings {a: 1}"
+                "to store it as text, add `--string`; write lists as [a, b], mappings as {a: 1}"
             }
         };
         CommandError::usage(error.to_string()).hint(hint)

@@ -26,7 +26,7 @@ pub(crate) struct Args {}
 pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let home = &context.home;
     let Some(shared) = home.shared() else {
-        let message = "nodes and heads are files of this storage root, which need no initialization";
+        let message = "no shared store is configured; local files need no initialization";
         return Err(CommandError::new(ErrorKind::Usage, message)
             .hint("name a shared store: UWF_STORE_URL=s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or postgres://HOST/DATABASE"));
     };

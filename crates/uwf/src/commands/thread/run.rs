@@ -70,7 +70,7 @@ pub(crate) struct Args {
     /// The newest thread of this project, like @.
     #[arg(long, conflicts_with = "prompt")]
     last: bool,
-    /// Every active thread; those that wait, are paused, at a limit or stuck are left alone.
+    /// Run every active thread; skip threads that wait, are paused, stuck or at a limit.
     #[arg(long, conflicts_with_all = ["last", "prompt", "set", "input", "cwd", "agents", "expected"])]
     all: bool,
     #[command(flatten)]

@@ -152,8 +152,8 @@ pub(crate) fn begin(
         Some(dash) if dash == "-" => input::from_stdin()?,
         Some(prompt) => prompt,
         None => {
-            return Err(CommandError::usage("a prompt is needed")
-                .hint("give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin"));
+            return Err(CommandError::usage("the task is missing")
+                .hint("use `-p 'TEXT'`, or `-p -` to read the task from stdin"));
         }
     };
     let mut input = std::mem::take(&mut options.input).given()?;

@@ -63,7 +63,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         None => {
             let person = format!("{group}.{PERSON_PICKS}");
             let asked = branches::named(&context.home, &id, &person).map_err(|error| {
-                let message = format!("group `{group}` of thread {id} does not wait for a person to pick a copy");
+                let message = format!("group `{group}` of thread {id} has no copies to pick from now");
                 error.hints.into_iter().fold(CommandError::usage(message), CommandError::hint)
             })?;
             let text = format!("---\n{WINNER}: {number}\n---\n{text}");

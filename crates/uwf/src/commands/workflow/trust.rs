@@ -42,7 +42,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let commands = RoleCommands::stored(&workflow);
     if commands.is_empty() {
         return Err(CommandError::usage(format!("workflow `{}` {hash} has no role with `run`", workflow.name))
-            .hint("it runs no commands of its own, so it needs no trust"));
+            .hint("only roles with `run` need trust"));
     }
     match args.revoke {
         true => trusted_workflows::distrust(home, hash)?,

@@ -76,7 +76,7 @@ mod with_tools {
     }
 
     #[test]
-    fn what_is_known_is_offered_again() {
+    fn known_answers_are_offered_again() {
         let home = home();
         let server = ready();
         let url = server.url();

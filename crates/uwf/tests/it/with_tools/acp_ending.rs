@@ -145,7 +145,7 @@ fn a_kill_leaves_no_process() {
 
 /// The agent starts a process in its own group, and one in a session of its own, and does not wait for either.
 #[test]
-fn what_the_agent_started_goes_with_it() {
+fn processes_of_the_agent_end_with_it() {
     let (home, thread) = scripted(&config(""), &prompts(json!([[{ "text": "---\nn: 1\n---\n" }]])));
     home.script("an-acp", SCRIPTED_ACP);
     let starting =

@@ -109,7 +109,7 @@ fn codex_goes_on_in_its_session() {
 }
 
 #[test]
-fn unless_it_is_told_to_it_does_not() {
+fn sessions_resume_only_if_configured() {
     let home = with_writer(&codex(""));
     let thread = rejected(&home);
     step(&home, &thread);

@@ -283,7 +283,7 @@ fn clean_repository_is_ready_without_fix() {
 }
 
 #[test]
-fn what_cannot_be_released_fails_in_words() {
+fn failed_release_checks_explain_why() {
     let released = Released::new();
     let plain = released.home.work().join("plain");
     fs::create_dir(&plain).unwrap();

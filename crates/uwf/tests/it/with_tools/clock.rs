@@ -167,7 +167,7 @@ fn fork_kill_answer_and_pause_ignore_clock() {
 
 /// "Running" is a lock, and who is alive is asked of the system: a keeper from the future is as busy as any.
 #[test]
-fn who_is_at_work_is_told_by_locks() {
+fn locks_show_who_is_at_work() {
     let home = counting(WAITING);
     let thread = home.start("count-rounds", "count");
     let mut window = at(&home, FUTURE, &["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
@@ -176,7 +176,7 @@ fn who_is_at_work_is_told_by_locks() {
         assert_eq!(run(&home, time, &["thread", "step", &thread]).code, Some(75));
         assert_eq!(json_at(&home, time, &["thread", "show", &thread])["state"], "running");
         let orphans = run(&home, time, &["doctor", "--fix", "--offline"]);
-        assert!(orphans.stdout.contains("no agent outlived its keeper"), "{orphans:?}");
+        assert!(orphans.stdout.contains("no orphaned agents"), "{orphans:?}");
     }
     home.file("go", "");
     assert_eq!(window.wait().unwrap().code(), Some(0));

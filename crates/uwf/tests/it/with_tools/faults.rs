@@ -40,7 +40,7 @@ fn full_disk_is_reported_and_store_unchanged() {
 
 /// What was done stays done, but who reads the report must not take an empty one for it.
 #[test]
-fn a_report_that_cannot_be_written_is_told() {
+fn unwritable_report_fails_the_command() {
     let (home, thread) = counting_home();
     let commands = [
         &["cas", "put", "content", r#"{"text": "kept"}"#] as &[&str],
@@ -72,7 +72,7 @@ fn put_succeeds_when_os_threads_are_exhausted() {
 }
 
 #[test]
-fn what_an_agent_printed_outlives_a_full_disk() {
+fn agent_output_survives_a_full_disk() {
     let (home, thread) = counting_home();
     let before = home.head(&thread);
     let ran = with_fault(&home, "fsync:error=ENOSPC", &["thread", "step", &thread]);

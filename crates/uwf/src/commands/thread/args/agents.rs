@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_is_told_from_a_command_line() {
+    fn roles_are_distinguished_from_command_lines() {
         let read = |text: &'static str| role_and_agent(text).ok();
         assert_eq!(read("codex"), Some((None, "codex")));
         assert_eq!(read("coder=codex"), Some((Some("coder"), "codex")));

@@ -5,8 +5,8 @@ use uwf_core::thread::ThreadId;
 /// The id of a new thread.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ChosenId {
-    /// The id of the new thread, a ULID: repeating the command starts no second thread, but reports the first. Exit
-    /// 64 when another thread has the id.
+    /// Id of the new thread, a ULID. Repeating the command reports this thread instead of starting another. Exit 64
+    /// when another thread has the id.
     #[arg(long = "id", value_name = "ULID", value_parser = ulid)]
     pub(crate) chosen: Option<ThreadId>,
 }

@@ -12,7 +12,7 @@ pub(crate) struct LimitArgs {
     /// Limit of the thread: number of steps.
     #[arg(long, alias = "max-rounds", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_WHOLE), allow_negative_numbers = true)]
     pub(crate) max_steps: Option<u64>,
-    /// Limit of the thread: no step begins later than this after the thread began. Seconds, or 90s, 15m, 2h, 1d.
+    /// Limit of the thread: start no step after this much time. Seconds, or 90s, 15m, 2h, 1d.
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) max_time: Option<u64>,
     /// Limit of the thread: tokens, as agents report them.

@@ -14,7 +14,7 @@ pub(crate) fn engines() -> PossibleValuesParser {
 /// Which engine, and whether to watch it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct EngineArgs {
-    /// Let workers of an engine (`uwf worker`) step the thread instead of this machine, and follow it.
+    /// Hand the thread to the workers of an engine (`uwf worker`), and follow it.
     #[arg(long, value_name = "ENGINE", value_parser = engines(), conflicts_with_all = ["all", "until", "steps"])]
     pub(crate) on: Option<String>,
     /// With --on, do not follow the thread.
