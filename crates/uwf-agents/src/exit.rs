@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use uwf_core::escapes::without_escapes;
 use uwf_core::node::COMMAND_SOURCE;
 use uwf_core::prompt::AgentPrompt;
-use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles};
 
@@ -73,14 +72,10 @@ pub(crate) fn is_answered(opened: &AttemptOpening, ended: &EndedRun) -> bool {
     output_code(opened, ended.status, "").is_ok()
 }
 
-/// The output of a command with this exit code, which printed this, in the form that the role's schema has: a text for a role of plain
-/// text, otherwise the keys that the schema allows.
+/// The output of a command with this exit code, which printed this, with the keys that the role's schema allows.
 pub(crate) fn output(context: &AgentContext<'_>, code: i32, printed: &str) -> Value {
     let printed = tail(&without_escapes(printed));
     let schema = context.schema().value();
-    if is_text(schema) {
-        return Value::from(printed.trim_end());
-    }
     let whole = json!({ "passed": code == 0, "exitCode": code, "output": printed });
     if context.violations(&whole).is_empty() {
         return whole;

@@ -14,6 +14,9 @@ pub const STOPPED: &str = "stopped";
 /// A person or a parent thread ended the thread.
 pub const KILLED: &str = "killed";
 
+/// The branch of a group failed, and the group continued without it. A workflow can also name it.
+pub const FAILED: &str = "failed";
+
 /// The outcomes that a workflow can't name.
 const RESERVED: [&str; 3] = [NO_MATCH, STOPPED, KILLED];
 

@@ -26,7 +26,7 @@ impl GroupAttempt<'_, '_> {
     /// have as well.
     pub(super) fn play_branches(&self, group: &Thread<'_>, plan: &GroupPlan) -> Result<Vec<EndedBranch>> {
         let count = plan.branches.len();
-        let mut results: Vec<Option<Result<HistoryLine>>> = (0..count).map(|_| None).collect();
+        let mut results: Vec<Option<Result<BranchResult>>> = (0..count).map(|_| None).collect();
         let mut stop = None;
         let mut queue: VecDeque<usize> = (0..count).collect();
         let mut marked = BTreeSet::new();
@@ -40,7 +40,9 @@ impl GroupAttempt<'_, '_> {
                     && let Some(position) = queue.pop_front()
                 {
                     match self.start_branch(group, plan, position) {
-                        Ok(Child::Ended(ended)) => results[position] = Some(Ok(ended)),
+                        Ok(Child::Ended(ended)) => {
+                            results[position] = Some(self.ended(&plan.branches[position], ended));
+                        }
                         Ok(Child::Active(id)) => {
                             let (send, branch) = (send.clone(), &plan.branches[position]);
                             let files = self.files.as_ref();
@@ -82,7 +84,9 @@ impl GroupAttempt<'_, '_> {
                 {
                     marked.insert(position);
                 }
-                results[position] = Some(played);
+                let branch = &plan.branches[position];
+                let result = played.and_then(|ended| self.ended(branch, ended));
+                results[position] = Some(result.or_else(|error| self.give_up(group, branch, error, false)));
             }
         });
         let mut errors = BranchErrors::new(stop);
@@ -93,7 +97,7 @@ impl GroupAttempt<'_, '_> {
                 errors.not_begun(&branch.name);
                 continue;
             };
-            match self.settle(group, branch, result, all_began) {
+            match result.or_else(|error| self.give_up(group, branch, error, all_began)) {
                 Ok(result) => ended.push(EndedBranch { name: branch.name.clone(), result }),
                 Err(error) => errors.push(&branch.name, &start_child::child_id(group, &branch.name), error),
             }
@@ -125,32 +129,38 @@ impl GroupAttempt<'_, '_> {
         is(ThreadMark::Waiting) || is(ThreadMark::Paused)
     }
 
-    /// The result of a branch that ended or stopped. Where the group continues without it, the thread of a failed branch is ended, so that
-    /// no later attempt pays for it again.
-    fn settle(
+    /// The result of a branch that ended.
+    fn ended(&self, branch: &PlannedBranch, ended: HistoryLine) -> Result<BranchResult> {
+        match ended.status {
+            EndStatus::Killed if branch.may_fail => {
+                Ok(BranchResult::Failed(reason(self.context.thread().home(), &ended)?))
+            }
+            _ => not_killed(ended).map(|ended| BranchResult::Step(ended.head)),
+        }
+    }
+
+    /// The result of a branch that stopped with an error. Where the group continues without it, the thread of a failed branch is ended, so
+    /// that no later attempt pays for it again.
+    ///
+    /// # Errors
+    /// The same error, if the group does not continue without the branch.
+    fn give_up(
         &self,
         group: &Thread<'_>,
         branch: &PlannedBranch,
-        played: Result<HistoryLine>,
+        error: Error,
         all_began: bool,
     ) -> Result<BranchResult> {
-        let home = self.context.thread().home();
-        match played {
-            Ok(killed) if killed.status == EndStatus::Killed && branch.may_fail => {
-                Ok(BranchResult::Failed(reason(home, &killed)?))
-            }
-            Ok(ended) => not_killed(ended).map(|ended| BranchResult::Step(ended.head)),
-            Err(error)
-                if branch.may_fail
-                    && (all_began || !failure_notice::is_for_all(&error))
-                    && is_failure(group, &branch.name, &error)? =>
-            {
-                let id = start_child::child_id(group, &branch.name);
-                kill::kill(home, &id, None)?;
-                Ok(BranchResult::Failed(first_line(&error.message)))
-            }
-            Err(error) => Err(error),
+        let is_given_up = branch.may_fail
+            && (all_began || !failure_notice::is_for_all(&error))
+            && is_failure(group, &branch.name, &error)?;
+        if !is_given_up {
+            return Err(error);
         }
+        let why = first_line(&error.message);
+        let home = self.context.thread().home();
+        kill::give_up_branch(home, &start_child::child_id(group, &branch.name), &why)?;
+        Ok(BranchResult::Failed(why))
     }
 }
 

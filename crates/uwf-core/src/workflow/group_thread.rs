@@ -138,7 +138,8 @@ impl<M> Workflow<M> {
         while let Some(role) = open.pop() {
             let group = self.roles.get(role).and_then(|role| role.more.play.as_ref());
             for role in group.into_iter().flat_map(RoleGroup::played) {
-                if !found.contains(&role) {
+                // `pick` may be an expression.
+                if self.roles.contains_key(role) && !found.contains(&role) {
                     found.push(role);
                     open.push(role);
                 }

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use json_cas::NodeHash;
-use uwf_core::config::{self, UwfConfig};
+use uwf_core::config::{self, OutputMode, UwfConfig};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{ReachedLimit, ThreadLimits, UsageAmount};
-use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
+use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow, is_text};
 
 use crate::attempt::agents::delegation::workflow_of;
 use crate::attempt::agents::{self, AgentHints, AgentSpec};
@@ -214,8 +214,27 @@ impl StepPlan {
         self.check_trust()
     }
 
+    /// Rejects an agent whose output is an exit code for a role whose output is a text.
+    ///
+    /// # Errors
+    /// `Config`; errors of the role's schema.
+    pub(crate) fn check_form(&self, home: &Home, role: &str, agent: &AgentSpec) -> Result<()> {
+        if agent.output_mode() != OutputMode::Exit || agent.is_role_command {
+            return Ok(());
+        }
+        match is_text(home.store().schema(self.role(role)?.meta)?.value()) {
+            false => Ok(()),
+            true => Err(Error::config(format!(
+                "agent `{}` has `output: exit`, and the output of role `{role}` is a text",
+                agent.name
+            ))
+            .hint("give the role a schema: `meta: { properties: { passed: { type: boolean } }, required: [passed] }`")
+            .hint("or let the role run the command itself: `run: COMMAND`")),
+        }
+    }
+
     /// Rejects commands that a person has not trusted.
-    fn check_trust(&self) -> Result<()> {
+    pub(crate) fn check_trust(&self) -> Result<()> {
         self.untrusted.as_ref().map_or(Ok(()), |source| Err(source.refusal()))
     }
 
@@ -311,6 +330,7 @@ impl StepPlan {
     /// The attempt that would be made now, as the first at its position; records nothing.
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<AttemptOpening> {
         let home = thread.home();
+        self.check_form(home, role, &agent)?;
         let last = recorded::read(home, &thread.id)?;
         let mut secrets = self.config.secret_names();
         secrets.extend(store_keys::names(home, &env_file::read(&home.env_file())?));

@@ -50,7 +50,7 @@ impl ErrorKind {
     }
 
     /// Whether a signal stopped the command. Nothing failed, and the command can be repeated.
-    pub(crate) fn is_stop(self) -> bool {
+    pub fn is_stop(self) -> bool {
         matches!(self, ErrorKind::Interrupted | ErrorKind::Terminated)
     }
 

@@ -32,6 +32,9 @@ pub struct HistoryLine {
     /// The outcome. A line of an older version has none: its thread-end node says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    /// Name of the condition of the last transition. A line of an older version has none: its workflow says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
 }
 
 fn completed() -> EndStatus {

@@ -60,6 +60,9 @@ fn how_it_ended(home: &Home, line: &HistoryLine) -> String {
     let reason = end.and_then(|end| end.payload.get("reason")?.as_str().map(str::to_owned));
     match reason.filter(|reason| reason.starts_with(outcome::BY_SUPERVISOR)) {
         Some(reason) => format!("was {} ({})", outcome::STOPPED, one_line(&reason)),
+        None if line.outcome.as_deref() == Some(outcome::FAILED) => {
+            "failed, and its group continued without it".to_owned()
+        }
         None => "was killed".to_owned(),
     }
 }

@@ -106,7 +106,11 @@ fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> 
 
 /// The usage of a branch. A missing number is unknown: in JSONata, `null` would be a value.
 fn usage_of(spent: &SpendingTotals) -> Value {
-    let mut usage = json!({ "seconds": spent.duration_ms as f64 / 1000.0 });
+    let mut usage = json!({});
+    // The time of a failed attempt is known only by its turns.
+    if spent.steps > 0 || spent.duration_ms > 0 {
+        usage["seconds"] = (spent.duration_ms as f64 / 1000.0).into();
+    }
     if spent.tokens_unknown == 0 {
         usage["tokens"] = spent.tokens.total().into();
     }

@@ -12,7 +12,7 @@ use crate::thread::nodes;
 pub struct ThreadEnding {
     /// Completed or killed.
     pub status: EndStatus,
-    /// `end`, `no-match`, `killed`, or `supervisor: ` and the reason.
+    /// `end`, `no-match`, `killed`, `supervisor: ` and the reason, or why a branch failed.
     pub reason: String,
     /// See [`uwf_core::outcome`].
     pub outcome: String,
@@ -40,6 +40,12 @@ impl ThreadEnding {
     pub(crate) fn stopped(why: &str) -> ThreadEnding {
         let reason = format!("{}{why}", outcome::BY_SUPERVISOR);
         ThreadEnding { reason, outcome: outcome::STOPPED.to_owned(), return_code: 1, ..ThreadEnding::killed() }
+    }
+
+    /// The end of a failed branch whose group continues without it.
+    pub(crate) fn failed_branch(why: &str) -> ThreadEnding {
+        let (reason, outcome) = (why.to_owned(), outcome::FAILED.to_owned());
+        ThreadEnding { reason, outcome, return_code: i32::from(NOT_SUCCEEDED), ..ThreadEnding::killed() }
     }
 
     /// The end by a person. A shell returns the same code after Ctrl-C.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use json_cas::{Node, NodeHash, Store};
+use serde::{Deserialize, Serialize};
 use uwf_core::config::UwfConfig;
 use uwf_core::node::{self, ExtractedBy, NodeKind, ReactTurn, StepNode, TokenCounts};
 use uwf_core::number;
@@ -16,6 +17,19 @@ use crate::thread::nodes;
 
 /// The key of a failed branch's usage in the session of its step.
 pub(crate) const BRANCH_USAGE: &str = "usage";
+
+/// All that a failed branch has used.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BranchUsage {
+    #[serde(flatten)]
+    pub(crate) amount: UsageAmount,
+    /// Whether some of its tokens are unknown. Absent in nodes of older versions.
+    #[serde(default)]
+    pub(crate) tokens_unknown: bool,
+    /// Whether some of its cost is unknown. Absent in nodes of older versions, which leaves it unknown if it is 0.
+    pub(crate) cost_unknown: Option<bool>,
+}
 
 /// A run and its agent.
 #[derive(Debug)]
@@ -153,12 +167,13 @@ impl<'h> RunReader<'h> {
 /// All that a failed branch has used, by the session in its group's step.
 fn failed_branch(session: &node::ReactSession, at_ms: u64) -> Option<KnownRun> {
     let sum = session.extras.as_ref().filter(|_| session.source == node::GROUP_SOURCE)?.get(BRANCH_USAGE)?;
-    let UsageAmount { tokens, cost, seconds, .. } = serde_json::from_value(sum.clone()).ok()?;
-    // The sum does not say whether a cost is unknown.
-    let cost = Some(cost).filter(|cost| *cost > 0.0);
+    let BranchUsage { amount, tokens_unknown, cost_unknown } = serde_json::from_value(sum.clone()).ok()?;
+    let UsageAmount { tokens, cost, seconds, .. } = amount;
+    let cost = Some(cost).filter(|cost| !cost_unknown.unwrap_or(*cost <= 0.0));
     let tokens = TokenCounts { input: Some(tokens), output: Some(0), cost, ..TokenCounts::default() };
     let run = AttemptUsage {
         tokens: Some(tokens),
+        is_partial: tokens_unknown,
         duration_ms: Duration::try_from_secs_f64(seconds).map_or(0, |time| time.as_millis().try_into().unwrap_or(0)),
         has_failed: true,
         ..AttemptUsage::default()

@@ -6,7 +6,6 @@ use uwf_core::config::UwfConfig;
 use uwf_core::moderator::{EndReason, ModeratorDecision, NextAction};
 use uwf_core::node::{ExtractedBy, GROUP_SOURCE, ReactSession, StepNode, TypedPayload};
 use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
-use uwf_core::usage::UsageAmount;
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::agents::AgentSpec;
@@ -19,11 +18,13 @@ use crate::root::missing_thread;
 use crate::root::node_types;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::{self, Thread};
-use crate::thread::runs::BRANCH_USAGE;
+use crate::thread::runs::{BRANCH_USAGE, BranchUsage};
 use crate::thread::{children, moderate, nodes};
 use crate::verbs::kill;
 use crate::verbs::start_child;
 use crate::verbs::step::end;
+use crate::views::cost::{self, CostBy};
+use crate::views::thread_now::ThreadNow;
 
 /// A branch that has ended.
 #[derive(Debug, Clone)]
@@ -96,12 +97,20 @@ fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<No
     Ok(prev.unwrap_or(thread.head))
 }
 
+/// The usage of the thread of a failed branch.
+fn usage(branch: &Thread<'_>) -> Result<BranchUsage> {
+    let config = UwfConfig::default();
+    let amount = spent::used(branch, &config, &spent::failed_at(branch)?, None)?;
+    let known = cost::of_thread(&ThreadNow::read(branch.home(), &branch.id)?, &config, CostBy::Role).total;
+    Ok(BranchUsage { amount, tokens_unknown: known.tokens_unknown > 0, cost_unknown: Some(known.cost_unknown > 0) })
+}
+
 /// Adds the output and the detail of a failed branch: a session without turns, and with the usage of the branch's thread, because a
 /// condition must decide the same on every machine.
 fn failed(batch: &mut NodeBatch, group: &Thread<'_>, name: &str, why: &str) -> Result<(NodeHash, NodeHash)> {
     let usage = match children::find(group.home(), &start_child::child_id(group, name))? {
-        Some(branch) => spent::used(&branch, &UwfConfig::default(), &spent::failed_at(&branch)?, None)?,
-        None => UsageAmount::default(),
+        Some(branch) => usage(&branch)?,
+        None => BranchUsage { cost_unknown: Some(false), ..BranchUsage::default() },
     };
     let schema = batch.add(Store::schema_draft(failed_branch_schema())?);
     let output = batch.add(NodeDraft::new(schema, failed_branch(why)).map_err(StoreError::from)?);

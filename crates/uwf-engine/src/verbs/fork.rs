@@ -100,6 +100,7 @@ pub fn at_node(home: &Home, at: NodeHash, changes: &ForkChanges, cwd: &Path) -> 
             error
         }
     })?;
+    refuse_group(&thread)?;
     let (step, mut notes) = begin_at(&thread, at, changes)?;
     if let Some(forked) = forked_before(home, changes, |begun_at| begun_at == step)? {
         return Ok(forked);
@@ -123,6 +124,19 @@ fn refuse_secret_labels(home: &Home, changes: &ForkChanges) -> Result<()> {
         true => Ok(()),
         false => settings::refuse_secret_labels(&changes.labels, &SecretRedactor::for_home(home)?),
     }
+}
+
+/// Rejects a fork of the thread of a group: only the step of its parent plays the branches.
+fn refuse_group(thread: &Thread<'_>) -> Result<()> {
+    if thread.workflow()?.planned_branches().is_none() {
+        return Ok(());
+    }
+    let error = Error::usage(format!("thread {} is a group, which has no steps of its own", thread.id));
+    let parent = ThreadSettings::load(thread.home(), &thread.id)?.and_then(|own| own.parent);
+    let parent = parent.as_ref().map_or("PARENT", |parent| parent.as_str());
+    Err(error
+        .hint(format!("fork its parent: `uwf thread fork {parent}`"))
+        .hint(format!("`uwf thread fork {parent} --redo GROUP.BRANCH` plays one branch again")))
 }
 
 /// The fork that the same request created before; it must begin at a node that `is_it` accepts.
@@ -202,6 +216,7 @@ pub fn thread(
     refuse_secret_labels(home, changes)?;
     let _hold = home.hold_nodes()?;
     let thread = Thread::any(home, id).map_err(|error| with_earlier_step(home, id, error))?;
+    refuse_group(&thread)?;
     let node = match (from_role, changes.begins_anew()) {
         (Some(role), _) => before_role(&thread, role)?,
         (None, true) => thread.start_hash,

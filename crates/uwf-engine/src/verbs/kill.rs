@@ -51,9 +51,21 @@ pub struct KillReport {
 /// `Busy` when the thread is at another head, or has ended in another way. Without an expected head, `NotFound` when the thread is not
 /// active; if an earlier command killed it without finishing, its agent is gone then as well. Other errors say so if the thread has ended.
 pub fn kill(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Option<NodeHash>> {
+    end_by(home, id, expected, &ThreadEnding::killed())
+}
+
+/// Ends the thread of a failed branch and its child threads, because its group continues without it.
+///
+/// # Errors
+/// As [`kill`].
+pub fn give_up_branch(home: &Home, id: &ThreadId, why: &str) -> Result<()> {
+    end_by(home, id, None, &ThreadEnding::failed_branch(why)).map(drop)
+}
+
+fn end_by(home: &Home, id: &ThreadId, expected: Option<NodeHash>, ending: &ThreadEnding) -> Result<Option<NodeHash>> {
     sharing::check(home, id)?;
     let before = otel::OtelBaseline::of_killed(home, id);
-    let dropped = drop_from_index(home, id, expected);
+    let dropped = drop_from_index(home, id, expected, ending);
     if dropped.is_err()
         && let Some(line) = killed_at(home, id, expected)?
     {
@@ -143,13 +155,18 @@ fn kill_children(home: &Home, children: &[ThreadId]) -> Result<()> {
     Ok(())
 }
 
-fn drop_from_index(home: &Home, id: &ThreadId, expected: Option<NodeHash>) -> Result<Option<NodeHash>> {
+fn drop_from_index(
+    home: &Home,
+    id: &ThreadId,
+    expected: Option<NodeHash>,
+    ending: &ThreadEnding,
+) -> Result<Option<NodeHash>> {
     let mut tries = 0;
     loop {
         tries += 1;
         let head = expected_head::head(home, id, expected)?;
         let ended = match Thread::load_at(home, id.clone(), head.hash) {
-            Ok(thread) => end::end(&thread, &head, ThreadEnding::killed(), None, None).map(Some),
+            Ok(thread) => end::end(&thread, &head, ending.clone(), None, None).map(Some),
             // A damaged thread must not stay active forever.
             Err(broken) if matches!(broken.kind, ErrorKind::Data | ErrorKind::NotFound) => {
                 end::kill_unreadable(home, id, &head).map(|()| None)

@@ -133,8 +133,9 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<StartRep
     let (workflows, further) =
         WorkflowDecider { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
     let plan = StepPlan::new(home, config, ThreadSettings { workflows, ..settings }, hash, workflow)?;
-    if let Some(runs) = &request.runs {
-        notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?);
+    match &request.runs {
+        Some(runs) => notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?),
+        None => plan.check_trust()?,
     }
     notes.extend(check_limits(home, &plan, request.strict_limits)?);
     notes.extend(further);

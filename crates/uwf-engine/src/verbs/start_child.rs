@@ -85,10 +85,15 @@ pub fn find_or_begin(
     let task = task()?;
     let depth = parent.start.depth.unwrap_or(0).saturating_add(u32::from(!task.is_branch()));
     if depth > max_depth {
+        let is_group = parent.workflow()?.roles.get(role).is_some_and(|role| role.more.play.is_some());
+        let by = if is_group { "is a group" } else { "is played by a workflow" };
         return Err(Error::limit(format!(
-            "role `{role}` is played by a workflow, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
+            "role `{role}` {by}, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
         ))
-        .hint("a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml"));
+        .hint(match is_group {
+            true => "to allow groups nested deeper, raise `maxDepth` in config.yaml",
+            false => "a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml",
+        }));
     }
     if task.is_branch() {
         // A step of the branch would be refused.

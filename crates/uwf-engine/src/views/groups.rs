@@ -7,7 +7,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::config::UwfConfig;
 use uwf_core::node::NodeKind;
 use uwf_core::number;
-use uwf_core::outcome::SUCCEEDED;
+use uwf_core::outcome::{self, SUCCEEDED};
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
@@ -371,6 +371,7 @@ impl GroupReader<'_> {
         let group = self.groups(&now, 1, levels - 1)?.pop().map(Box::new);
         let BranchWork { agent, started_at, attempts, took_ms, waited_ms, spent, outcome } = work(&now, self.config);
         Ok(BranchStatus {
+            failed: status.state == ThreadState::Killed && status.outcome.as_deref() == Some(outcome::FAILED),
             state: Some(status.state),
             step: now.thread.last.is_some().then_some(now.thread.head),
             started_at,

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::label::ThreadLabels;
 use uwf_core::node::StartNode;
+use uwf_core::outcome;
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 
@@ -72,6 +73,9 @@ pub struct ThreadRow {
     /// Its outcome; absent if it has not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    /// Name of the condition of its last transition, if that is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// Its StartNode, once read.
     #[serde(skip)]
     start: Option<NodeHash>,
@@ -353,6 +357,7 @@ impl ActiveThreads<'_> {
             stopped_with: None,
             left_by: None,
             outcome: None,
+            condition: None,
             start: None,
             end: None,
             is_child: false,
@@ -385,8 +390,11 @@ impl ActiveThreads<'_> {
     /// Adds to a row the data from its nodes and marks.
     fn read(&self, row: &mut ThreadRow, memories: &mut HeadSummaryCaches) {
         if row.is_finished() {
-            let by_node = || ending::read(self.home.store(), row.end?).map(|end| end.outcome().to_owned());
-            row.outcome = row.outcome.take().or_else(by_node);
+            let end = || ending::read(self.home.store(), row.end?);
+            row.outcome = row.outcome.take().or_else(|| end().map(|end| end.outcome().to_owned()));
+            if row.state == ThreadState::Killed && row.outcome.as_deref() == Some(outcome::FAILED) {
+                row.why = end().map(|end| end.reason);
+            }
             if let Some(summary) = memories.finished.of_finished(self.home, row) {
                 (row.role, row.is_child, row.start) = (summary.role, summary.is_child, Some(summary.start));
             }
@@ -439,6 +447,7 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         stopped_with: None,
         left_by: None,
         outcome: line.outcome,
+        condition: line.condition,
         start: None,
         end: line.end,
         is_child: false,

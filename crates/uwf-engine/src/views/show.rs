@@ -7,7 +7,8 @@ use serde_json::Value;
 use uwf_core::agent_name::AgentName;
 use uwf_core::failure_class::FailureClass;
 use uwf_core::label::ThreadLabels;
-use uwf_core::outcome::SUCCEEDED;
+use uwf_core::node::ThreadEnd;
+use uwf_core::outcome::{self, SUCCEEDED};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
@@ -23,7 +24,9 @@ use crate::root::ids;
 use crate::root::workplace::{self, ThreadWorkplace};
 use crate::root::worktree::Worktree;
 use crate::thread::digest::ThreadDigest;
-use crate::thread::ending;
+use crate::thread::ending::{self, ThreadEnding};
+use crate::thread::load::Thread;
+use crate::thread::moderate;
 use crate::thread::state::ThreadState;
 use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
@@ -101,7 +104,8 @@ pub struct ThreadStatus {
     /// Absent in JSON if it is 0.
     #[serde(skip_serializing_if = "ending::is_zero")]
     pub return_code: Option<i32>,
-    /// Its outcome: `succeeded`, another word of the workflow, `no-match`, `stopped` by the supervisor, or `killed`.
+    /// Its outcome: `succeeded`, another word of the workflow, `no-match`, `stopped` by the supervisor, or `killed`. A
+    /// branch that its group continued without has `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// Name of the condition of its last transition, if it had one.
@@ -209,6 +213,24 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
     shown
 }
 
+fn ending_condition(thread: &Thread<'_>) -> Option<String> {
+    let decision = moderate::glance_at_decision(thread, &thread.workflow().ok()?)?;
+    ThreadEnding::by(&decision).condition
+}
+
+/// The condition of the last transition. Neither an old line of the history nor the end of a workflow without outcomes has it: then the
+/// moderator decides again, if that is cheap.
+fn condition(now: &ThreadNow<'_>, line: &HistoryLine, end: Option<ThreadEnd>) -> Option<String> {
+    let is_by_graph = end.as_ref().is_some_and(|end| end.reason == outcome::BY_GRAPH);
+    let in_node = end.and_then(|end| end.meaning).map(|meaning| meaning.condition);
+    match (&line.condition, in_node) {
+        (Some(condition), _) => Some(condition.clone()),
+        (None, Some(in_node)) => in_node,
+        (None, None) if is_by_graph => ending_condition(&now.thread),
+        (None, None) => None,
+    }
+}
+
 fn finished(now: &ThreadNow<'_>, line: &HistoryLine, shown: ThreadStatus) -> ThreadStatus {
     let end = line.end.and_then(|end| ending::read(now.thread.home().store(), end));
     ThreadStatus {
@@ -218,7 +240,7 @@ fn finished(now: &ThreadNow<'_>, line: &HistoryLine, shown: ThreadStatus) -> Thr
         end: line.end,
         outcome: line.outcome.clone().or_else(|| end.as_ref().map(|end| end.outcome().to_owned())),
         return_code: end.as_ref().map(|end| end.return_code),
-        condition: end.and_then(|end| end.meaning?.condition),
+        condition: condition(now, line, end),
         ..shown
     }
 }

@@ -121,7 +121,7 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
     ApiAction {
         name: "fork",
         command: "thread fork",
-        options: &["id", "from-role", "cwd", "max-steps", "max-time", "max-tokens", "max-cost"],
+        options: &["id", "from-role", "redo", "cwd", "max-steps", "max-time", "max-tokens", "max-cost"],
         is_long: false,
         note: "",
         report: SchemaGenerator::subschema_for::<ForkReport>,
@@ -234,7 +234,11 @@ async fn change(
         |name: &str| action.name == "fork" && (name == INPUT || name == STRICT_LIMITS || name.starts_with(INPUT_OF));
     let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
     if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !of_fork(name)) {
-        let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(["expectedHead"]).collect();
+        let own: &[&str] = match action.name {
+            "fork" => &["expectedHead", "step", "prompt", INPUT, "input.NAME", STRICT_LIMITS],
+            _ => &["expectedHead"],
+        };
+        let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(own.iter().copied()).collect();
         return Err(HttpFailure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
             .hint(format!("it takes {}", known.join(", "))));
     }

@@ -137,6 +137,27 @@ fn agent_with_output_exit_does_the_same() {
 }
 
 #[test]
+fn exit_agent_of_text_role_is_refused() {
+    let home = with_workflow("fix-tests", &CHECKED.replace("{ run: \"sh ./tests.sh\" }", "{ goal: You test. }"));
+    home.file("tests.sh", "touch ran\n");
+    let agents = ["--agent", "tests=sh tests.sh", "--output", "exit", "--agent", "fixer=w"];
+    let refused = home.uwf(&[&["run", "fix-tests", "-p", "x"][..], &agents].concat());
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert!(
+        refused.stderr.contains("has `output: exit`, and the output of role `tests` is a text"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("`meta: { properties:"), "{}", refused.stderr);
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+
+    let thread = home.start("fix-tests", "x");
+    let refused = home.uwf(&["thread", "step", &thread, "--agent", "sh tests.sh", "--output", "exit"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert!(!home.work().join("ran").exists());
+}
+
+#[test]
 fn show_and_validate_print_commands() {
     let home = with_workflow("fix-tests", CHECKED);
     let shown = home.uwf(&["workflow", "show", "fix-tests", "--format", "text"]).stdout;

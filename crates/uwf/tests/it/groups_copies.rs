@@ -43,6 +43,17 @@ fn drafts(file: &str) -> TestHome {
 }
 
 #[test]
+fn expression_that_picks_needs_no_agent() {
+    let home = drafts(&DRAFTS.replace("pick: judge", "pick: \"steps^(>output.words).role\""));
+    home.config("agents:\n  t: { command: worker, output: text }\n");
+    let agents = ["--agent", "writer=t", "--agent", "last=t", "--agent", "judge=t"];
+    let ran = home.uwf(&[&["run", "best-of", "-p", "x"][..], &agents].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert!(!ran.stderr.contains("will stop"), "{}", ran.stderr);
+    assert_eq!(home.json(&["thread", "eval", &thread_of(&ran), "$last('drafts').winner"]), 3);
+}
+
+#[test]
 fn judge_picks_the_best_copy() {
     let home = drafts(DRAFTS);
     let ran = home.uwf(&["run", "best-of", "-p", "Write."]);

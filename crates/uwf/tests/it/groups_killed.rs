@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, TestHome, text};
@@ -63,6 +63,75 @@ fn pid_file(home: &TestHome, role: &str) -> Option<u32> {
 /// The process of a branch's agent.
 fn agent_of(home: &TestHome, role: &str) -> u32 {
     pid_file(home, role).unwrap()
+}
+
+/// Kills a thread while this command steps it. Returns the run of the command.
+fn killed_during(home: &TestHome, thread: &str, args: &[&str]) -> FinishedRun {
+    let _ = fs::remove_file(home.work().join("runs"));
+    let window = home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("an agent works", || pid_file(home, "slow").is_some_and(is_alive));
+    home.json(&["thread", "kill", thread]);
+    FinishedRun::from(window.wait_with_output().unwrap())
+}
+
+#[test]
+fn killed_thread_is_an_outcome_to_its_stepper() {
+    for workflow in ["panel", "alone"] {
+        let (home, _) = panel();
+        home.put(
+            "alone",
+            "name: alone\ndescription: x\nroles:\n  slow: { goal: x }\ngraph:\n  $START: [ { role: slow } ]\n  slow: [ { role: $END } ]\n",
+        );
+        for command in [&["run"][..], &["thread", "step"]] {
+            let thread = home.start(workflow, "x");
+            let ran = killed_during(&home, &thread, &[command, &[&thread]].concat());
+            assert_eq!(ran.code, Some(11), "{workflow} {command:?}: {}", ran.transcript());
+            let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+            assert_eq!((&report["done"], &report["outcome"]), (&json!(true), &json!("killed")), "{report}");
+            let thread = home.start(workflow, "x");
+            let ran = killed_during(&home, &thread, &[command, &[&thread, "--format", "text"]].concat());
+            assert_eq!(ran.code, Some(11), "{workflow} {command:?}: {}", ran.transcript());
+            assert!(ran.stdout.contains("killed"), "{}", ran.transcript());
+        }
+        home.json(&["thread", "list"]).as_array().unwrap().iter().filter(|row| row["parent"].is_null()).for_each(
+            |row| {
+                home.json(&["thread", "kill", &text(row, "thread")]);
+            },
+        );
+        let thread = home.start(workflow, "x");
+        let ran = killed_during(&home, &thread, &["run", "--all"]);
+        assert_eq!(ran.code, Some(11), "{}", ran.transcript());
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(report[0]["outcome"], "killed", "{report}");
+    }
+}
+
+#[test]
+fn signal_to_the_stepper_is_no_outcome() {
+    let (home, thread) = panel();
+    let window = step_until_at_work(&home, &thread);
+    signal(window.id(), "TERM");
+    let stopped = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(stopped.code, Some(143), "{}", stopped.transcript());
+}
+
+#[test]
+fn group_is_not_forked() {
+    let home = home();
+    home.put("panel", PANEL);
+    home.worker("output: text", "#!/bin/sh\ncat > /dev/null\ncase $UWF_ROLE in late) exit 3;; esac\necho done\n");
+    let thread = home.start("panel", "x");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let group = child_of(&home, &thread);
+    let head = home.head(&group).unwrap();
+    for named in [&group, &head] {
+        let refused = home.uwf(&["thread", "fork", named]);
+        assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+        assert!(refused.stderr.contains("--redo GROUP.BRANCH` plays one branch again"), "{}", refused.stderr);
+    }
+    let refused = home.uwf(&["thread", "fork", &group]);
+    assert!(refused.stderr.contains(&format!("fork its parent: `uwf thread fork {thread}`")), "{}", refused.stderr);
+    assert_eq!(home.json(&["thread", "list", "--all"]).as_array().unwrap().len(), 5, "no thread was made");
 }
 
 const ALL_ONCE: [&str; 3] = ["fast", "late", "slow"];

@@ -165,6 +165,69 @@ fn unknown_usage_of_a_branch_is_missing() {
     assert_eq!(row("reviews.security")["tokensUnknown"], 1);
 }
 
+#[test]
+fn unknown_usage_of_a_failed_branch_is_missing() {
+    let home = home();
+    home.put("panel", &PANEL.replace("play: [ security, tests ]", "play: [ security, tests ], mayFail: true"));
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\n. ./$UWF_ROLE.sh\n");
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\n");
+    home.file("security.sh", "exit 9\n");
+    home.file("tests.sh", APPROVED);
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    let thread = thread_of(&ran);
+    let branches = home.json(&["thread", "eval", &thread, "$branches('reviews')"]);
+    assert_eq!(branches[0]["failed"], "agent `t` exited with 9", "{branches}");
+    assert_eq!(branches[0]["usage"], json!({}), "{branches}");
+}
+
+/// Whether each of these texts has the reason of the failed branch, and none says that it was killed.
+fn assert_failed(texts: &[String]) {
+    for text in texts {
+        assert!(text.contains("failed"), "{text}");
+        assert!(text.contains("agent `t` exited with 9"), "{text}");
+        assert!(!text.contains("killed"), "{text}");
+    }
+}
+
+#[test]
+fn branch_given_up_is_failed_everywhere() {
+    let home = home();
+    let roles = "play: [ { role: security, mayFail: true }, tests ]";
+    home.put("panel", &PANEL.replace("play: [ security, tests ]", roles));
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\n. ./$UWF_ROLE.sh\n");
+    home.config("agents:\n  t: { command: worker, output: text }\n  h: { command: uwf-human }\ndefaultAgent: t\n");
+    home.file("security.sh", "exit 9\n");
+    home.file("tests.sh", &format!("while [ ! -e go ]; do sleep 0.02; done\n{APPROVED}"));
+    let server = TestServer::start(&home, &[]);
+    let thread = home.start("panel", "x");
+    let shown = || {
+        let branch = branch(&home, "security");
+        let text = |args: &[&str]| home.uwf(&[args, &["--format", "text"]].concat()).stdout;
+        let row = rows(&home, &["--all"])["reviews.security"].clone();
+        assert_eq!((&row["outcome"], &row["why"]), (&json!("failed"), &json!("agent `t` exited with 9")), "{row}");
+        let listed = text(&["thread", "list", "--all", "--branches", "--state", "killed"]);
+        assert_failed(&[text(&["thread", "show", &branch]), listed, text(&["thread", "live", &branch])]);
+        let status = home.json(&["thread", "show", &branch]);
+        assert_eq!((&status["outcome"], &status["why"]), (&json!("failed"), &row["why"]), "{status}");
+        let page = server.page(&format!("/threads/{thread}")).body;
+        assert!(page.contains("failed") && page.contains("exited with 9") && !page.contains("killed"), "{page}");
+    };
+    let mut window = home.command(&["thread", "step", &thread]).spawn().unwrap();
+    until("the branch has failed", || {
+        rows(&home, &["--all"]).get("reviews.security").is_some_and(|row| row["state"] == "killed")
+    });
+    shown();
+    home.file("go", "");
+    assert_eq!(window.wait().unwrap().code(), Some(0));
+    shown();
+
+    // A group that waits for a person.
+    let waiting = home.uwf(&["run", "panel", "-p", "x", "--agent", "tests=h"]);
+    assert_eq!(waiting.code, Some(20), "{}", waiting.transcript());
+    let text = home.uwf(&["thread", "show", &thread_of(&waiting), "--format", "text"]).stdout;
+    assert_failed(&[text]);
+}
+
 /// States of the threads in the list, by branch, or by the name of the workflow.
 fn states(home: &TestHome) -> BTreeMap<String, String> {
     rows(home, &[]).into_iter().map(|(name, row)| (name, text(&row, "state"))).collect()

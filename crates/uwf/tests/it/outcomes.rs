@@ -1,6 +1,9 @@
 //! What the end of a thread means: its outcome, and the exit codes that follow from it.
 
+use std::fs;
+
 use serde_json::{Value, json};
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::home;
@@ -75,6 +78,41 @@ fn last_step_exits_with_the_outcome() {
     let text = reviewing("reject reject reject");
     let ran = text.uwf(&["run", "review-code", "-p", "x", "--format", "text"]);
     assert!(ran.stdout.starts_with("failed (tired): thread "), "{}", ran.transcript());
+}
+
+#[test]
+fn condition_is_known_without_outcomes() {
+    let home = home();
+    let plain = REVIEW.replace("    - { role: $END, outcome: failed, condition: tired }\n", "");
+    home.put("review-code", &plain);
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"verdict\": \"approve\"}'\n");
+    let ran = home.uwf(&["run", "review-code", "-p", "x", "--format", "text"]);
+    assert!(ran.stdout.starts_with("done (approved): thread "), "{}", ran.transcript());
+    let listed = || home.json(&["thread", "list", "--all"])[0].clone();
+    let thread = text(&listed(), "thread");
+    let seen = || {
+        let again = home.uwf(&["run", &thread, "--format", "text"]);
+        assert_eq!(again.stdout, ran.stdout, "one end, the same words");
+        let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+        assert!(shown.contains("approved"), "{shown}");
+        let read = home.uwf(&["thread", "read", &thread, "--format", "text"]).stdout;
+        assert!(read.contains("the condition `approved` held"), "{read}");
+        let live = home.uwf(&["thread", "live", &thread, "--format", "json"]).stdout;
+        assert!(live.contains("\"condition\":\"approved\""), "{live}");
+        let api = TestServer::start(&home, &[]).page(&format!("/api/threads/{thread}")).body;
+        assert!(api.contains("approved"), "{api}");
+    };
+    seen();
+    assert_eq!(listed()["condition"], "approved");
+    let node = home.json(&["cas", "get", &text(&home.json(&["thread", "show", &thread]), "end")]);
+    assert!(node["payload"].get("condition").is_none(), "nodes of such workflows stay as they were: {node}");
+
+    // A line of an older version has no condition.
+    let history = home.root().join("history.jsonl");
+    let lines = fs::read_to_string(&history).unwrap();
+    fs::write(&history, lines.replace(",\"condition\":\"approved\"", "")).unwrap();
+    assert_ne!(fs::read_to_string(&history).unwrap(), lines);
+    seen();
 }
 
 #[test]

@@ -326,6 +326,10 @@ fn api_fork_changes_input() {
         assert_eq!(refused.status, 400, "{refused:?}");
         assert!(text(&refused.json()["error"], "message").contains(said), "{said}: {refused:?}");
     }
+    let unknown = fork(json!({ "bogus": 1 })).json()["error"]["hints"].to_string();
+    for field in ["redo", "step", "prompt", "input", "strictLimits"] {
+        assert!(unknown.contains(field), "{field}: {unknown}");
+    }
     let paused = server.post(&format!("/api/threads/{thread}/pause"), &json!({ "expectedHead": head, "input.n": "1" }));
     assert_eq!(paused.status, 400, "only a fork takes it: {paused:?}");
 }

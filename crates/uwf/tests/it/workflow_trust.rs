@@ -26,6 +26,9 @@ fn project_commands_run_only_when_trusted() {
         "{}",
         refused.stderr
     );
+    let started = home.uwf(&["thread", "start", "run-it", "-p", "x"]);
+    assert_eq!(started.code, refused.code, "{}", started.transcript());
+    assert!(started.stderr.contains("you have not trusted it"), "{}", started.stderr);
     assert_eq!(home.json(&["thread", "list"]), json!([]), "no thread was created");
     let trusted = home.uwf(&["workflow", "trust", "run-it", "--format", "text"]);
     assert_eq!(trusted.code, Some(0), "{}", trusted.transcript());

@@ -110,6 +110,7 @@ impl<'h> ReadinessCheck<'h> {
     fn lack(&mut self, plan: &StepPlan, role: &str) -> Option<Error> {
         let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
         let checked = plan.agent(role, None).and_then(|agent| {
+            plan.check_form(self.home, role, &agent)?;
             (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
             self.child(plan, &agent)
         });

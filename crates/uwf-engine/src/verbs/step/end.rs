@@ -30,13 +30,14 @@ pub(crate) fn end(
     summary: Option<String>,
 ) -> Result<NodeHash> {
     let ThreadEnding { status, reason, outcome, condition, return_code } = ending;
-    let names_outcomes = workflow.is_some_and(Workflow::names_outcomes);
-    let meaning = names_outcomes.then(|| EndMeaning { outcome: outcome.clone(), condition });
     let home = thread.home();
     let _hold = home.hold_nodes()?;
     node_types::ensure(home)?;
     let last_step = thread.last.is_some().then_some(thread.head);
-    let end = ThreadEnd { start: thread.start_hash, last_step, status, reason, return_code, summary, meaning };
+    let plain = ThreadEnd { start: thread.start_hash, last_step, status, reason, return_code, summary, meaning: None };
+    let has_meaning = workflow.is_some_and(Workflow::names_outcomes) || plain.outcome() != outcome;
+    let meaning = EndMeaning { outcome: outcome.clone(), condition: condition.clone() };
+    let end = ThreadEnd { meaning: has_meaning.then_some(meaning), ..plain };
     let end = home.store().put(&end.draft())?;
     let line = HistoryLine {
         thread: thread.id.clone(),
@@ -46,6 +47,7 @@ pub(crate) fn end(
         status,
         end: Some(end),
         outcome: Some(outcome),
+        condition,
     };
     drop_from_index(home, head, &line)?;
     Ok(end)
@@ -61,6 +63,7 @@ pub(crate) fn kill_unreadable(home: &Home, id: &ThreadId, head: &Head) -> Result
         status: EndStatus::Killed,
         end: None,
         outcome: Some(outcome::KILLED.to_owned()),
+        condition: None,
     };
     drop_from_index(home, head, &line)
 }

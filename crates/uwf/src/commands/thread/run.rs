@@ -43,7 +43,7 @@ use crate::commands::thread::args::on;
 use crate::commands::thread::args::selection::YesArg;
 use crate::commands::thread::args::which::NEWEST;
 use crate::commands::thread::start::StartFollowUp;
-use crate::commands::thread::{answer, start};
+use crate::commands::thread::{answer, start, step};
 use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -171,7 +171,9 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut progress) {
             Ok(report) => report,
-            Err(error) => match completed_before(context, &thread, &error, first) {
+            Err(error) => match completed_before(context, &thread, &error, first)
+                .or_else(|| step::ended_meanwhile(context, &thread, error.kind, &signals))
+            {
                 Some(report) => return PrintableReport::new(&RunReport::ended(report, args.exit_code)),
                 None if error.kind == ErrorKind::Waiting && args.no_ask.asks() => {
                     match answered(context, &thread, error) {
