@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod cost;
 pub(crate) mod doctor;
 mod events;
+pub(crate) mod known_query;
 mod nodes;
 mod openapi;
 mod received;
@@ -14,6 +15,7 @@ mod threads;
 pub(crate) mod workflows;
 
 use axum::Router;
+use axum::middleware::from_fn;
 
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -35,6 +37,7 @@ pub(crate) fn routes() -> Router<AppState> {
         .merge(workflows::routes())
         .merge(cost::routes())
         .merge(doctor::routes())
+        .route_layer(from_fn(known_query::check))
         .fallback(unknown)
 }
 

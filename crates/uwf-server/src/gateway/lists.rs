@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::from_fn;
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::future::join_all;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use uwf_engine::views::list::NamedThreadRow;
 
 use super::summary;
+use crate::api::known_query;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
@@ -31,7 +33,10 @@ const GLANCE: Duration = Duration::from_millis(300);
 const MAX_SUMMARY: usize = 4 << 20;
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/api/gateway/endpoints", get(endpoints)).route("/api/gateway/threads", get(threads))
+    Router::new()
+        .route("/api/gateway/endpoints", get(endpoints))
+        .route("/api/gateway/threads", get(threads))
+        .route_layer(from_fn(known_query::check))
 }
 
 /// `GET /api/gateway/endpoints`: the machines.
