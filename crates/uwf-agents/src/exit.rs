@@ -133,7 +133,7 @@ fn directory(opened: &AttemptOpening) -> Result<PathBuf> {
     let workspace = &opened.workspace;
     let Some(below) = &opened.agent.cwd else { return Ok(workspace.clone()) };
     let dir = workspace.join(below);
-    let refused = |why: String| Error::config(format!("`cwd` of role `{}`: {why}", opened.role));
+    let refused = |why: String| Error::config(format!("the `cwd` of role `{}`: {why}", opened.role));
     let real = |path: &Path| match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(refused(format!("the directory {} does not exist", path.display())))

@@ -15,7 +15,6 @@ mod threads;
 pub(crate) mod workflows;
 
 use axum::Router;
-use axum::middleware::from_fn;
 
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -37,7 +36,6 @@ pub(crate) fn routes() -> Router<AppState> {
         .merge(workflows::routes())
         .merge(cost::routes())
         .merge(doctor::routes())
-        .route_layer(from_fn(known_query::check))
         .fallback(unknown)
 }
 

@@ -23,7 +23,7 @@ fn unknown_name(request: &Request) -> Option<HttpFailure> {
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         return None;
     }
-    let path = path.strip_prefix("/api").unwrap_or(path);
+    let path = path.strip_prefix("/api")?;
     let known = openapi::query_names(path)?;
     let Query(sent) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()).ok()?;
     let (name, _) = sent.into_iter().find(|(name, _)| !known.contains(name))?;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
-use axum::middleware::from_fn;
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::future::join_all;
@@ -17,7 +16,6 @@ use serde_json::{Value, json};
 use uwf_engine::views::list::NamedThreadRow;
 
 use super::summary;
-use crate::api::known_query;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
@@ -33,10 +31,7 @@ const GLANCE: Duration = Duration::from_millis(300);
 const MAX_SUMMARY: usize = 4 << 20;
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new()
-        .route("/api/gateway/endpoints", get(endpoints))
-        .route("/api/gateway/threads", get(threads))
-        .route_layer(from_fn(known_query::check))
+    Router::new().route("/api/gateway/endpoints", get(endpoints)).route("/api/gateway/threads", get(threads))
 }
 
 /// `GET /api/gateway/endpoints`: the machines.

@@ -135,16 +135,16 @@ fn directory_of_a_command_is_below_the_workspace() {
 #[test]
 fn timeout_hint_names_the_place_of_the_limit() {
     let home = home();
-    let of_role = "hint: raise `timeout` of role `it` in the workflow";
+    let of_role = "hint: raise the `timeout` of role `it` in the workflow";
     let said = refusal(&home, &one("sleep 60", ", timeout: 1s"), 40);
     assert!(said.contains(&format!("{of_role}\n")), "{said}");
     home.worker("output: text", "#!/bin/sh\nsleep 60\n");
     let agent = one("x", ", timeout: 1s").replace("run:", "goal:");
     let said = refusal(&home, &agent, 40);
-    assert!(said.contains(&format!("{of_role}, or set `timeout` of agent `w` in config.yaml\n")), "{said}");
+    assert!(said.contains(&format!("{of_role}, or set the `timeout` of agent `w` in config.yaml\n")), "{said}");
     home.worker("output: text, timeout: 1", "#!/bin/sh\nsleep 60\n");
     let said = refusal(&home, &one("x", "").replace("run:", "goal:"), 40);
-    assert!(said.contains("hint: raise `timeout` of the agent in config.yaml\n"), "{said}");
+    assert!(said.contains("hint: raise the `timeout` of the agent in config.yaml\n"), "{said}");
 }
 
 #[test]

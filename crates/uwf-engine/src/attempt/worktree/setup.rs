@@ -83,7 +83,7 @@ impl WorktreeSetup {
 }
 
 /// Sentences about several worktrees that were set up in the same way, for a person.
-pub fn lines_about_all(all: &[WorktreeSetup]) -> Vec<String> {
+pub(crate) fn lines_about_all(all: &[WorktreeSetup]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
     let worktrees = if all.len() == 1 { "1 worktree" } else { &format!("{} worktrees", all.len()) };
     let mut lines = Vec::new();

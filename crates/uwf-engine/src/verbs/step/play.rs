@@ -87,13 +87,13 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     /// The setting with the timeout of an attempt.
     fn timeout_setting(&self, opened: &AttemptOpening) -> String {
         let (role, agent) = (&opened.role, &opened.agent.name);
-        let of_role = format!("`timeout` of role `{role}` in the workflow");
+        let setting = format!("the `timeout` of role `{role}` in the workflow");
         let has_role_one = self.plan.role(role).is_ok_and(|role| role.more.timeout.is_some());
         match self.plan.config.agent(agent).map(|agent| agent.timeout) {
-            _ if opened.agent.is_role_command => of_role,
-            None if has_role_one => of_role,
-            Some(None) if has_role_one => format!("{of_role}, or set `timeout` of agent `{agent}` in config.yaml"),
-            None | Some(_) => "`timeout` of the agent in config.yaml".to_owned(),
+            _ if opened.agent.is_role_command => setting,
+            None if has_role_one => setting,
+            Some(None) if has_role_one => format!("{setting}, or set the `timeout` of agent `{agent}` in config.yaml"),
+            None | Some(_) => "the `timeout` of the agent in config.yaml".to_owned(),
         }
     }
 
