@@ -1,7 +1,8 @@
 //! The agent behind `output: exit` and behind roles with `run`: runs a command whose exit code is the output. A failing test run is an
 //! output that routes, not a failed agent.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Instant;
 
@@ -112,11 +113,36 @@ fn execute(opened: &AttemptOpening, prompt: &AgentPrompt, files: &AttemptOutputF
         true => (spec.args.clone(), Stdio::null()),
         false => (arguments(opened, &spec.args, &text), prompt_input(opened, &spec.args, &text)?),
     };
-    let dir: PathBuf = spec.cwd.iter().fold(opened.workspace.clone(), |dir, below| dir.join(below));
+    let dir = directory(opened)?;
     let stdout = with_room(&files.raw)?;
     let also = stdout.try_clone().map_err(|error| Error::io(format!("cannot open the output file twice: {error}")))?;
     let start = ProgramStart { args: &args, dir: &dir, stdin, stdout, stderr: Some(also) };
     run_file::run(opened, files, RunBaseline::default(), start)
+}
+
+/// The directory of a command.
+///
+/// # Errors
+/// `Config` if it is missing, or if a link leads out of the workspace.
+fn directory(opened: &AttemptOpening) -> Result<PathBuf> {
+    let workspace = &opened.workspace;
+    let Some(below) = &opened.agent.cwd else { return Ok(workspace.clone()) };
+    let dir = workspace.join(below);
+    let refused = |why: String| Error::config(format!("the `cwd` of role `{}`: {why}", opened.role));
+    let real = |path: &Path| match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(refused(format!("the directory {} does not exist", path.display())))
+        }
+        found => found.map_err(|error| refused(format!("{}: {error}", path.display()))),
+    };
+    let found = real(&dir)?;
+    if !found.starts_with(real(workspace)?) {
+        return Err(refused(format!("{} leads out of the workspace, to {}", dir.display(), found.display())));
+    }
+    if !found.is_dir() {
+        return Err(refused(format!("{} is not a directory", dir.display())));
+    }
+    Ok(dir)
 }
 
 #[cfg(test)]

@@ -258,7 +258,11 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
     let (kind, message, hints) = match error.kind {
         ErrorKind::Waiting | ErrorKind::Limit => {
             let message = format!("role `{role}` is played by child thread {child}: {}", error.message);
-            (error.kind, message, error.hints)
+            // Waiting continues only the child, but a step of the parent continues both.
+            let of = |thread: &ThreadId| Error::limit_hints(thread.as_str())[0].clone();
+            let own = of(child);
+            let above = |hint| if hint == own { of(parent) } else { hint };
+            (error.kind, message, error.hints.into_iter().map(above).collect())
         }
         _ => {
             let message = format!("child thread {child}, which plays role `{role}`, failed: {}", error.message);

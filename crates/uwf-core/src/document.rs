@@ -20,7 +20,7 @@ pub use one_or_many::OneOrMany;
 pub use positions::SourcePositions;
 pub(crate) use problem::ProblemCollector;
 pub use problem::{FileProblem, SchemaSeverity};
-pub use read::has_no_content;
+pub use read::{EMPTY_FILE, has_no_content};
 pub(crate) use read::{as_written, parse, to_json};
 use yaml_tree::{TextPosition, YamlNode};
 

@@ -8,7 +8,7 @@ mod names;
 mod problem;
 
 pub(crate) use defaults::bad_defaults;
-pub use given::{InputRequest, InputValues};
+pub use given::{InputRequest, InputValues, NOT_A_MAPPING};
 pub use listing::{InputField, fields};
 pub use problem::InputProblem;
 

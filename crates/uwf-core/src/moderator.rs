@@ -16,6 +16,7 @@ mod truth;
 
 pub(crate) use analysis::FieldTest;
 pub(crate) use analysis::ValueShape;
+pub(crate) use analysis::WILDCARD;
 pub use analysis::{ComparisonSubject, ConditionClass, ConditionError, FieldRead, LiteralComparison};
 pub use condition::CompiledCondition;
 pub use decide::{

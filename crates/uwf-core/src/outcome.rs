@@ -30,6 +30,9 @@ pub const BY_GRAPH: &str = "end";
 /// Prefix of the reason if the supervisor ended the thread; its explanation follows.
 pub const BY_SUPERVISOR: &str = "supervisor: ";
 
+/// What a person should write as an outcome.
+pub const EXAMPLES: &str = "an outcome is one word, such as `succeeded`, `failed` or `no-match`";
+
 /// Why a text can't be an outcome of a workflow; `None` if it can.
 pub(crate) fn fault(outcome: &str) -> Option<String> {
     if RESERVED.contains(&outcome) {

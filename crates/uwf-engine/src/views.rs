@@ -1,5 +1,6 @@
 //! Reads the data of pages and reports. Code here changes nothing.
 
+pub mod branch_setups;
 pub mod branches;
 pub mod cost;
 pub mod course;

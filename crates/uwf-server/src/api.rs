@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod cost;
 pub(crate) mod doctor;
 mod events;
+pub(crate) mod known_query;
 mod nodes;
 mod openapi;
 mod received;

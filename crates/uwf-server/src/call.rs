@@ -52,7 +52,8 @@ async fn answered(call: ApiRequest<'_>, mut write: impl FnMut(&[u8]) -> bool) ->
         .header(header::ACCEPT, "application/json")
         .body(Body::from(body))
         .map_err(|error| invalid(&error))?;
-    let router = axum::Router::new().nest("/api", api::routes()).layer(from_fn(refusal::reported)).with_state(app);
+    let routes = axum::Router::new().nest("/api", api::routes()).route_layer(from_fn(api::known_query::check));
+    let router = routes.layer(from_fn(refusal::reported)).with_state(app);
     let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
     let status = response.status().as_u16();
     let mut body = response.into_body();

@@ -1,7 +1,8 @@
-//! The query for threads: `?state=stuck,waiting&workflow=develop&role=coder&q=text&limit=50&after=ID`.
+//! The query for threads: `?state=stuck,waiting&outcome=failed&workflow=develop&role=coder&q=text&limit=50&after=ID`.
 
 use json_cas::NodeHash;
 use serde::Deserialize;
+use uwf_core::outcome;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::root::thread_ids;
@@ -25,6 +26,8 @@ pub(crate) const MOST: usize = 20_000;
 pub(crate) struct ThreadListQuery {
     /// States, separated by commas.
     pub(crate) state: String,
+    /// Outcomes, separated by commas.
+    pub(crate) outcome: String,
     /// A name, which means all its versions, or a hash.
     pub(crate) workflow: String,
     /// The role of the last step.
@@ -52,21 +55,28 @@ pub(crate) struct MatchingThreads {
 impl ThreadListQuery {
     /// Whether the query selects threads.
     pub(crate) fn is_filter(&self) -> bool {
-        let ThreadListQuery { state, workflow, role, q, limit: _, after, all } = self;
-        [state, workflow, role, q, after, all].into_iter().any(|text| !text.is_empty())
+        let ThreadListQuery { state, outcome, workflow, role, q, limit: _, after, all } = self;
+        [state, outcome, workflow, role, q, after, all].into_iter().any(|text| !text.is_empty())
     }
 
     /// The states of the query.
     pub(crate) fn states(&self) -> Result<Vec<ThreadState>, HttpFailure> {
-        let named = self.state.split(',').map(str::trim).filter(|name| !name.is_empty());
         let known = |name: &str| ThreadState::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(name));
-        named
+        listed(&self.state)
             .map(|name| {
                 let states = ThreadState::ALL.map(ThreadState::name).join(", ");
                 known(name)
                     .ok_or_else(|| HttpFailure::bad_request(format!("no state is called {name}; there are {states}")))
             })
             .collect()
+    }
+
+    fn outcomes(&self) -> Result<Vec<String>, HttpFailure> {
+        let word = |name: &str| match outcome::is_word(name) {
+            true => Ok(name.to_owned()),
+            false => Err(HttpFailure::bad_request(outcome::EXAMPLES)),
+        };
+        listed(&self.outcome).map(word).collect()
     }
 
     /// Returns the threads that match, newest first.
@@ -88,6 +98,7 @@ impl ThreadListQuery {
             all: true,
             workflows: given(&self.workflow).map(|typed| versions(home, &registry, &typed)).transpose()?,
             states: self.states()?,
+            outcomes: self.outcomes()?,
             role: given(&self.role),
             search: given(&self.q),
             after: given(&self.after).map(|typed| thread_ids::resolve(home, None, &typed)).transpose()?,
@@ -104,8 +115,16 @@ impl ThreadListQuery {
 
     /// The same query with another value for one field, or without that field if the value is empty.
     pub(crate) fn with(&self, name: &str, value: &str) -> String {
-        let ThreadListQuery { state, workflow, role, q, limit, after, all } = self;
-        let now = [("state", state), ("workflow", workflow), ("role", role), ("q", q), ("limit", limit), ("all", all)];
+        let ThreadListQuery { state, outcome, workflow, role, q, limit, after, all } = self;
+        let now = [
+            ("state", state),
+            ("outcome", outcome),
+            ("workflow", workflow),
+            ("role", role),
+            ("q", q),
+            ("limit", limit),
+            ("all", all),
+        ];
         let kept = now.into_iter().chain((name == "after").then_some(("after", after)));
         let kept: Vec<(&str, &str)> = kept.map(|(key, now)| (key, if key == name { value } else { now })).collect();
         let pairs: Vec<String> = kept
@@ -115,6 +134,11 @@ impl ThreadListQuery {
             .collect();
         format!("?{}", pairs.join("&"))
     }
+}
+
+/// The words of a list that is separated by commas.
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// All versions of a name in the registry, or the workflow with this hash.

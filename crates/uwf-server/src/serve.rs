@@ -142,6 +142,7 @@ fn whole(app: AppState) -> Router {
 pub(crate) fn router(app: AppState) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
     let inside = inside.merge(gateway::routes()).merge(forward::routes());
+    let inside = inside.route_layer(middleware::from_fn(api::known_query::check));
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), entry::admit));
     Router::new()
         .merge(inside)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use agent_kit::{Error, Result};
 use serde_json::Value;
-use uwf_core::thread::ThreadId;
+use uwf_core::moderator::CompiledCondition;
 use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{CopyPicker, GroupBranch, PERSON_PICKS, PlannedBranch, RoleGroup, Workflow};
 use uwf_engine::attempt::branch_outlook::BranchOutlook;
@@ -38,9 +38,12 @@ impl GroupPlan {
         max_branches: u64,
     ) -> Result<GroupPlan> {
         let plan = match group.repeated() {
-            None => GroupPlan::plain(listed(thread, workflow, group)?),
+            None => GroupPlan::plain(listed(thread, workflow, (name, group))?),
             Some(branch) => match &group.each {
-                Some(each) => of_items(&thread.id, items(thread, name, each)?, (name, group), branch)?,
+                Some(each) => {
+                    let hint = remade(thread, each);
+                    of_items(items(thread, name, each)?, (name, group), branch, hint.as_deref())?
+                }
                 None => {
                     let copies = copies(group, branch);
                     GroupPlan { judge: judge(workflow, group, &copies), ..GroupPlan::plain(copies) }
@@ -83,11 +86,15 @@ impl GroupPlan {
 }
 
 /// The listed roles whose conditions hold.
-fn listed(thread: &Thread<'_>, workflow: &Workflow, group: &RoleGroup) -> Result<Vec<PlannedBranch>> {
+fn listed(thread: &Thread<'_>, workflow: &Workflow, (name, group): (&str, &RoleGroup)) -> Result<Vec<PlannedBranch>> {
     let mut branches = Vec::with_capacity(group.roles.len());
     let outlook = BranchOutlook::for_thread(thread)?;
     for branch in &group.roles {
-        if outlook.holds(workflow, branch.condition.as_deref())? {
+        let holds = outlook.holds(workflow, branch.condition.as_deref()).map_err(|error| Error {
+            message: format!("branch `{}` of group `{name}`: {}", branch.role, error.message),
+            ..error
+        })?;
+        if holds {
             branches.push(planned(branch.role.clone(), group, branch));
         }
     }
@@ -139,21 +146,31 @@ fn items(thread: &Thread<'_>, name: &str, each: &str) -> Result<Vec<Value>> {
     ))
 }
 
+/// How a thread gets another list from `each`, by what the expression reads.
+fn remade(thread: &Thread<'_>, each: &str) -> Option<String> {
+    let condition = CompiledCondition::compile(each).ok()?;
+    let of_field = condition.field_reads().first().map(|read| read.role.as_deref().unwrap_or(thread.position()));
+    if let Some(role) = of_field.or_else(|| condition.reads().last_of.first().map(String::as_str)) {
+        let role = shlex::try_quote(role).ok()?;
+        let again = format!("`uwf thread fork {} --from-role {role}`", thread.id);
+        return Some(format!("let the role that made the list make it again: {again}"));
+    }
+    let has_input = !condition.input_reads().is_empty();
+    has_input.then(|| format!("give other values: `uwf thread fork {} --set 'NAME=VALUE'`", thread.id))
+}
+
+/// `remade` is the hint about another list.
 fn of_items(
-    thread: &ThreadId,
     items: Vec<Value>,
     (name, group): (&str, &RoleGroup),
     branch: &GroupBranch,
+    remade: Option<&str>,
 ) -> Result<GroupPlan> {
     let mut branches = Vec::with_capacity(items.len());
     let mut known = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
         let bad = |why: String| Error::data(format!("item {} of `{name}` {why}", index + 1));
-        let remade = |error: Error| {
-            error.hint(format!(
-                "let the role that made the list make it again: `uwf thread fork {thread} --from-role ROLE`"
-            ))
-        };
+        let remade = |error: Error| error.hints(remade.map(str::to_owned));
         let bytes = item.to_string().len();
         if bytes > MAX_ITEM {
             return Err(bad(format!("has {bytes} bytes; at most {MAX_ITEM} are possible"))

@@ -19,9 +19,10 @@ impl BranchErrors {
 
     /// Adds the error of a branch, which has this thread.
     pub(super) fn push(&mut self, branch: &str, thread: &ThreadId, error: Error) {
-        // A branch that is a group hints at a retry of its own, but the thread above plays both.
-        let own = retry_hint(thread);
-        let hints = error.hints.into_iter().filter(|hint| *hint != own).collect();
+        // These continue only the branch, but the thread above continues all.
+        let [wait, other_agent] = Error::limit_hints(thread.as_str());
+        let own = [retry_hint(thread), wait, other_agent, agent_hint(thread)];
+        let hints = error.hints.into_iter().filter(|hint| !own.contains(hint)).collect();
         self.branches.push((branch.to_owned(), Error { hints, ..error }));
     }
 
@@ -69,6 +70,10 @@ impl BranchErrors {
         let error = Error { cause, ..Error::new(kind, lines.join("\n")).hints(hints) };
         match kind {
             ErrorKind::AgentFailed => error.hint(retry_hint(parent)),
+            ErrorKind::Limit if error.limit_end().is_some() => {
+                let [wait, _] = Error::limit_hints(parent.as_str());
+                error.hint(wait).hint(agent_hint(parent))
+            }
             _ => error,
         }
     }
@@ -77,6 +82,13 @@ impl BranchErrors {
 /// The hint about the next attempt of a thread's group.
 pub(super) fn retry_hint(parent: &ThreadId) -> String {
     format!("`uwf thread retry {parent}` plays only the branches that have not ended")
+}
+
+/// The hint about branches whose agents are at their usage limits.
+fn agent_hint(parent: &ThreadId) -> String {
+    format!(
+        "`uwf run {parent} --agent ROLE=NAME` lets another agent play a role; `uwf thread retry {parent}` tries now"
+    )
 }
 
 /// Lower is more urgent.

@@ -11,6 +11,9 @@ use super::problem::ProblemCollector;
 /// Bytes of one file. Workflow and config files have a few KB; a megabyte is more likely a log.
 const MAX_BYTES: usize = 1024 * 1024;
 
+/// The code of a file without a value.
+pub const EMPTY_FILE: &str = "empty-file";
+
 /// Parses a whole file. `None` if it is malformed, empty or too big; `problems` then has an error.
 pub(crate) fn parse(text: &str, problems: &mut ProblemCollector) -> Option<YamlNode> {
     if text.len() > MAX_BYTES {
@@ -24,7 +27,7 @@ pub(crate) fn parse(text: &str, problems: &mut ProblemCollector) -> Option<YamlN
             Some(root)
         }
         Ok(_) => {
-            problems.error("empty-file", TextPosition::FIRST, "the file is empty".to_owned(), None);
+            problems.error(EMPTY_FILE, TextPosition::FIRST, "the file is empty".to_owned(), None);
             None
         }
         Err(SyntaxError { at, code, message, hint }) => {

@@ -9,6 +9,9 @@ use super::assignment::InputAssignment;
 use super::problem::InputProblem;
 use crate::document::SourceDocument;
 
+/// The problem of an input of another type.
+pub const NOT_A_MAPPING: &str = "the input must be a mapping of names to values";
+
 /// The values for a new thread.
 #[derive(Clone, Debug, Default)]
 pub struct InputRequest {
@@ -49,7 +52,7 @@ impl InputRequest {
             Some(Value::Object(values)) => gathered = values.clone(),
             Some(_) => problems.push(InputProblem {
                 place: places.place_of(""),
-                message: "the input must be a mapping of names to values".to_owned(),
+                message: NOT_A_MAPPING.to_owned(),
                 hint: None,
                 missing: None,
             }),

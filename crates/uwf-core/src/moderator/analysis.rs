@@ -20,11 +20,14 @@ pub enum ConditionClass {
 pub struct FieldRead {
     /// The role. `None` is the role that ran last, which is the role whose transitions name the condition.
     pub role: Option<String>,
-    /// Names from the output inwards. Arrays on the way are mapped over, as in JSONata.
+    /// Names from the output inwards; [`WILDCARD`] is any name. Arrays on the way are mapped over, as in JSONata.
     pub path: Vec<String>,
     /// The reference as an author would write it.
     pub text: String,
 }
+
+/// Any name in the path of a [`FieldRead`].
+pub(crate) const WILDCARD: &str = "*";
 
 /// A comparison with a literal, as in `steps[-1].output.ok = true` or `role in ["a", "b"]`.
 #[derive(Clone, Debug, PartialEq)]

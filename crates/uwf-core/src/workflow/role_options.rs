@@ -18,6 +18,9 @@ pub(super) const RUN: &str = "run";
 /// Keys that belong to a command.
 const OF_COMMANDS: [&str; 4] = ["shell", "env", "cwd", "fails"];
 
+/// The beginning of the variables that uwf sets for each command.
+const OWN_VARIABLES: &str = "UWF_";
+
 /// Other keys that may stand beside a command.
 const BESIDE_COMMANDS: [&str; 4] = ["description", RUN, "timeout", "name"];
 
@@ -108,7 +111,29 @@ impl WorkflowReader {
             let message = format!("`cwd` must be a directory below the workspace, not `{}`", cwd.escape_debug());
             self.problems.error("bad-value", entry.value.at, message, None);
         }
-        Some(RoleCommand { command, shell, env, cwd, fails: self.option(fields, role, "fails") })
+        self.check_variables(fields);
+        let fails = self.option::<Vec<u8>>(fields, role, "fails");
+        if let Some(entry) = fields.get("fails").filter(|_| fails.iter().flatten().any(|code| *code == 0)) {
+            let message = "`fails` has 0, which is the exit code of success".to_owned();
+            self.problems.error("bad-value", entry.value.at, message, None);
+        }
+        Some(RoleCommand { command, shell, env, cwd, fails })
+    }
+
+    /// Rejects variables that the command would not get.
+    fn check_variables(&mut self, fields: MappingFields<'_>) {
+        let entries = fields.get("env").map(|entry| entry.value.entries());
+        for entry in entries.into_iter().flatten() {
+            let name = entry.key.escape_debug();
+            let message = if entry.key.is_empty() || entry.key.contains(['=', '\0']) {
+                format!("`{name}` in `env` cannot be the name of a variable")
+            } else if entry.key.starts_with(OWN_VARIABLES) {
+                format!("`{name}` in `env`: uwf sets the variables that begin with `{OWN_VARIABLES}`")
+            } else {
+                continue;
+            };
+            self.problems.error("bad-value", entry.key_at, message, None);
+        }
     }
 
     /// Reports the known keys of a role that must not stand beside its `run` or `play`.

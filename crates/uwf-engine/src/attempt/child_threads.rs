@@ -100,6 +100,12 @@ pub fn parent_of(home: &Home, id: &ThreadId) -> Option<ThreadId> {
     ThreadSettings::load(home, id).ok().flatten().and_then(|settings| settings.parent)
 }
 
+/// The thread whose steps continue a thread: the thread itself, or the topmost above it that this machine knows.
+pub fn topmost(home: &Home, id: &ThreadId) -> ThreadId {
+    let above = std::iter::successors(Some(id.clone()), |below| parent_of(home, below));
+    above.take(MAX_ANCESTORS).last().unwrap_or_else(|| id.clone())
+}
+
 /// The thread itself or its nearest ancestor that is paused, with the reason of the pause.
 ///
 /// # Errors

@@ -12,12 +12,13 @@ use crate::error::{Error, Result};
 /// Characters shown of a line that is not a result.
 const SHOWN: usize = 80;
 
-/// The StepNode hash in the last line of an agent's stdout.
+/// The StepNode hash in the last line of an agent's stdout. `timeout` names the setting with the timeout of the attempt.
 pub(crate) fn result_line(
     agent: &AgentSpec,
     ended: AgentProcessEnd,
     out: &str,
     job: &AgentProcessSpec,
+    timeout: &str,
 ) -> Result<NodeHash> {
     let printed = match ended {
         AgentProcessEnd::Exited(code)
@@ -31,14 +32,20 @@ pub(crate) fn result_line(
         return Ok(step);
     }
     let said = agent_process::read_capped(&job.stderr, job.cap).unwrap_or_default();
-    let error = no_result(agent, ended, printed.as_deref(), &last_words(&said));
+    let error = no_result(agent, ended, printed.as_deref(), &last_words(&said), timeout);
     // A process of uwf that plays the role says why it failed in the record. Its stderr has messages of uwf.
     let is_own = agent.played_by().is_none();
     let by_itself = matches!(ended, AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_));
     Err(if is_own && by_itself { error.with_last_words(&said) } else { error })
 }
 
-fn no_result(agent: &AgentSpec, ended: AgentProcessEnd, printed: Option<&str>, last_words: &str) -> Error {
+fn no_result(
+    agent: &AgentSpec,
+    ended: AgentProcessEnd,
+    printed: Option<&str>,
+    last_words: &str,
+    timeout: &str,
+) -> Error {
     let instead = printed.map_or_else(String::new, |last| {
         let printed = if last.is_empty() { "nothing".to_owned() } else { format!("`{}`", ellipsize(last, SHOWN)) };
         format!(", but the last line of its stdout is {printed} instead of a StepNode hash")
@@ -48,9 +55,7 @@ fn no_result(agent: &AgentSpec, ended: AgentProcessEnd, printed: Option<&str>, l
     match ended {
         AgentProcessEnd::Exited(_) if printed.is_some() => Error::agent_failed(message)
             .hint("an agent that prints its answer instead needs `output: text` or `output: json` in config.yaml"),
-        AgentProcessEnd::TimedOut(_) => {
-            Error::agent_failed(message).hint("raise `timeout` of the agent in config.yaml")
-        }
+        AgentProcessEnd::TimedOut(_) => Error::agent_failed(message).hint(format!("raise {timeout}")),
         AgentProcessEnd::Idle(_) => {
             Error::agent_failed(message).hint("raise `idleTimeout` of the agent in config.yaml")
         }

@@ -62,6 +62,9 @@ pub struct ConsideredTransition {
     pub matched: bool,
     /// The reason.
     pub why: String,
+    /// Why its condition cannot be evaluated. A group with such a branch does not begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// A part of the history that a condition read.
@@ -85,10 +88,16 @@ pub struct ReadValue {
 /// # Errors
 /// `Data` if a condition cannot be evaluated; errors of the nodes it reads.
 pub fn next(thread: &Thread<'_>, workflow: &Workflow) -> Result<ModeratorDecision> {
-    decide(thread, workflow, None)
+    decide(thread, workflow, None, unroutable)
 }
 
-fn decide(thread: &Thread<'_>, workflow: &Workflow, item: Option<&Value>) -> Result<ModeratorDecision> {
+/// Decides at the head of a thread. `refused` makes the error of a condition that cannot be evaluated.
+fn decide(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    item: Option<&Value>,
+    refused: impl Fn(&Thread<'_>, &ModeratorError) -> Error,
+) -> Result<ModeratorDecision> {
     let moderator = match Moderator::for_position(workflow, thread.position()) {
         Ok(moderator) => moderator,
         // A role without transitions: nothing can match.
@@ -144,7 +153,9 @@ pub(crate) fn decide_alone(
 ) -> Result<ModeratorDecision> {
     let only = Transition { role: END.to_owned(), condition: Some(condition.to_owned()), outcome: None };
     let graph = [(thread.position().to_owned(), vec![only])].into();
-    decide(thread, &Workflow { graph, ..workflow.clone() }, item)
+    decide(thread, &Workflow { graph, ..workflow.clone() }, item, |thread, error| {
+        Error::data(error.to_string()).hint(evaluated_by(&thread.id)).hint(NEW_VERSION)
+    })
 }
 
 /// Explains which branches a group has on this thread, in the order of the workflow. Empty if the role is not a group, or if its
@@ -169,6 +180,7 @@ pub(crate) fn explain_branches(
             value: None,
             matched: branch.condition.is_none(),
             why,
+            error: None,
         };
         let Some(condition) = &branch.condition else { return unknown(why(MatchReason::Unconditional, true)) };
         match decide_alone(thread, workflow, condition, item) {
@@ -177,7 +189,7 @@ pub(crate) fn explain_branches(
                 let explained = explained.map(|line| ConsideredTransition { role: branch.role.clone(), ..line });
                 explained.unwrap_or_else(|| unknown("unknown".to_owned()))
             }
-            Err(error) => unknown(error.message),
+            Err(error) => ConsideredTransition { error: Some(error.message.clone()), ..unknown(error.message) },
         }
     };
     play.roles.iter().map(considered).collect()
@@ -308,6 +320,7 @@ fn explain_with(
         value: line.value.clone(),
         matched: line.matched,
         why: why(line.note, line.matched),
+        error: None,
     });
     DecisionExplanation { next, considered: considered.collect() }
 }
@@ -346,13 +359,18 @@ fn why(note: MatchReason, matched: bool) -> String {
     }
 }
 
-fn refused(thread: &Thread<'_>, error: &ModeratorError) -> Error {
+fn unroutable(thread: &Thread<'_>, error: &ModeratorError) -> Error {
     let (id, position) = (&thread.id, thread.position());
     Error::data(format!("thread {id} cannot be routed from `{position}`: {error}"))
-        .hint(format!("`uwf thread eval {id} EXPR` shows what an expression gives"))
+        .hint(evaluated_by(id))
         .hint(around(id, position))
         .hint(NEW_VERSION)
         .with_cause(ErrorCause::Unroutable)
+}
+
+/// Hint for any condition.
+fn evaluated_by(thread: &ThreadId) -> String {
+    format!("`uwf thread eval {thread} EXPR` shows what an expression gives")
 }
 
 /// Hint for a wrong condition.

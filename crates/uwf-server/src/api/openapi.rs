@@ -35,6 +35,15 @@ enum QueryParameter {
     Own { name: &'static str, kind: &'static str, description: &'static str },
 }
 
+impl QueryParameter {
+    fn name(&self) -> String {
+        match self {
+            QueryParameter::Option(option) => json_name(option),
+            QueryParameter::Own { name, .. } => (*name).to_owned(),
+        }
+    }
+}
+
 /// An endpoint that reads. Changes of threads are in [`ACTIONS`].
 struct ReadEndpoint {
     path: &'static str,
@@ -94,6 +103,7 @@ const ENDPOINTS: &[ReadEndpoint] = &[
     )
     .query(&[
         QueryParameter::Option("state"),
+        QueryParameter::Option("outcome"),
         QueryParameter::Option("workflow"),
         QueryParameter::Option("role"),
         QueryParameter::Own {
@@ -173,6 +183,12 @@ const ENDPOINTS: &[ReadEndpoint] = &[
     described("/openapi.json", "", "This document.", openapi),
 ];
 
+/// The names in the query of an endpoint that reads, by its path below `/api`. `None` if no endpoint has the path.
+pub(super) fn query_names(path: &str) -> Option<Vec<String>> {
+    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.path == path)?;
+    Some(endpoint.query.iter().map(QueryParameter::name).collect())
+}
+
 /// Statuses of answers, and their meanings.
 const STATUSES: [(&str, &str); 11] = [
     ("200", "Done; the answer is the report."),
@@ -240,15 +256,13 @@ fn of_endpoint(endpoint: &ReadEndpoint, commands: &CommandLine, generator: &mut 
     let words = endpoint.command.split(' ').skip(1).take_while(|word| !word.starts_with('-'));
     let command = words.collect::<Vec<_>>().join(" ");
     parameters.extend(endpoint.query.iter().map(|query| {
-        let (name, mut schema) = match query {
-            QueryParameter::Option(option) => (json_name(option), commands.option_schema(&command, option)),
-            QueryParameter::Own { name, kind, description } => {
-                ((*name).to_owned(), json!({ "type": kind, "description": description }))
-            }
+        let mut schema = match query {
+            QueryParameter::Option(option) => commands.option_schema(&command, option),
+            QueryParameter::Own { kind, description, .. } => json!({ "type": kind, "description": description }),
         };
         let description = schema["description"].take();
         schema.as_object_mut().map(|schema| schema.shift_remove("description"));
-        json!({ "name": name, "in": "query", "description": description, "schema": schema })
+        json!({ "name": query.name(), "in": "query", "description": description, "schema": schema })
     }));
     let schema = (endpoint.schema)(generator);
     let mut operation = json!({

@@ -156,12 +156,13 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
 
 fn filtered(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
     let last = inbox.needs.last().filter(|_| inbox.has_more);
-    let filter::ThreadListQuery { state, workflow, role, q, .. } = query;
+    let filter::ThreadListQuery { state, outcome, workflow, role, q, .. } = query;
     html! {
         form.filter action="/" {
             @if !state.is_empty() { input type="hidden" name="state" value=(state); }
             @if state.is_empty() { input type="hidden" name="all" value="1"; }
             (field("q", "Text", q)) (field("workflow", "Workflow", workflow)) (field("role", "Last role", role))
+            (field("outcome", "Outcome", outcome))
             button { "Filter" }
         }
         @if inbox.needs.is_empty() { p.empty { "No thread matches." } }

@@ -57,6 +57,7 @@ fn transition(line: &ConsideredTransition) -> Markup {
 
 fn considered_line(line: &ConsideredTransition, [taken, passed]: [&str; 2]) -> Markup {
     let class = if line.matched { "taken" } else { "passed" };
+    let passed = if line.error.is_some() { "undecided: " } else { passed };
     html! {
         li class=(class) {
             p.topic {

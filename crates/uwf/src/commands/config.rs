@@ -7,6 +7,7 @@ mod path;
 mod set;
 mod trust;
 mod unset;
+mod unused_override;
 pub(crate) mod validate;
 
 use serde_json::Value;

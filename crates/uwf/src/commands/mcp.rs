@@ -143,7 +143,12 @@ const TOOLS: &[McpToolDefinition] = &[
     reads(
         "list",
         "thread list",
-        &[McpToolArgument::Option("state"), McpToolArgument::Option("search"), McpToolArgument::Option("limit")],
+        &[
+            McpToolArgument::Option("state"),
+            McpToolArgument::Option("outcome"),
+            McpToolArgument::Option("search"),
+            McpToolArgument::Option("limit"),
+        ],
     ),
     McpToolDefinition { changes: true, note: "Finished steps are kept.", ..reads("kill", "thread kill", &[THREAD]) },
 ];

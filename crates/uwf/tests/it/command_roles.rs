@@ -104,6 +104,49 @@ fn missing_program_and_named_codes_fail_the_attempt() {
     assert_eq!(output(&home, &one("no-such-program-here", ", fails: []"))["exitCode"], 127);
 }
 
+/// What a failed run of the only role printed, with the workspace as `WORK`.
+fn refusal(home: &TestHome, yaml: &str, code: i32) -> String {
+    home.put("run-it", yaml);
+    let ran = home.uwf(&["run", "run-it", "-p", "x"]);
+    assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+    ran.stderr.replace(home.work().canonicalize().unwrap().to_str().unwrap(), "WORK")
+}
+
+#[test]
+fn directory_of_a_command_is_below_the_workspace() {
+    let home = home();
+    std::os::unix::fs::symlink("/", home.work().join("out")).unwrap();
+    fs::create_dir(home.work().join("sub")).unwrap();
+    std::os::unix::fs::symlink("sub", home.work().join("in")).unwrap();
+    home.file("file", "");
+    for (cwd, why) in [
+        ("none", "`cwd` of role `it`: the directory WORK/none does not exist"),
+        ("file", "`cwd` of role `it`: WORK/file is not a directory"),
+        ("out", "`cwd` of role `it`: WORK/out leads out of the workspace, to /"),
+        ("out/usr", "`cwd` of role `it`: WORK/out/usr leads out of the workspace, to /usr"),
+    ] {
+        let said = refusal(&home, &one("pwd", &format!(", cwd: {cwd}")), 78);
+        assert!(said.contains(&format!("{why}\n")), "{why}: {said}");
+        assert!(!said.contains("program or library"), "{said}");
+    }
+    assert!(output(&home, &one("pwd", ", cwd: in"))["output"].as_str().unwrap().ends_with("/sub\n"));
+}
+
+#[test]
+fn timeout_hint_names_the_place_of_the_limit() {
+    let home = home();
+    let of_role = "hint: raise the `timeout` of role `it` in the workflow";
+    let said = refusal(&home, &one("sleep 60", ", timeout: 1s"), 40);
+    assert!(said.contains(&format!("{of_role}\n")), "{said}");
+    home.worker("output: text", "#!/bin/sh\nsleep 60\n");
+    let agent = one("x", ", timeout: 1s").replace("run:", "goal:");
+    let said = refusal(&home, &agent, 40);
+    assert!(said.contains(&format!("{of_role}, or set the `timeout` of agent `w` in config.yaml\n")), "{said}");
+    home.worker("output: text, timeout: 1", "#!/bin/sh\nsleep 60\n");
+    let said = refusal(&home, &one("x", "").replace("run:", "goal:"), 40);
+    assert!(said.contains("hint: raise the `timeout` of the agent in config.yaml\n"), "{said}");
+}
+
 #[test]
 fn long_output_keeps_its_end() {
     let home = home();
@@ -177,6 +220,10 @@ fn keys_that_do_not_belong_together_are_refused() {
         (", cwd: /tmp", "`cwd` must be a directory below the workspace"),
         (", shell: fish", "`shell` is `fish`; it can be bash, sh, none"),
         (", fails: [300]", "fails"),
+        (", fails: [7, 0]", "`fails` has 0, which is the exit code of success"),
+        (", env: { \"A=B\": x }", "`A=B` in `env` cannot be the name of a variable"),
+        (", env: { \"\": x }", "`` in `env` cannot be the name of a variable"),
+        (", env: { UWF_ROLE: x }", "`UWF_ROLE` in `env`: uwf sets the variables that begin with `UWF_`"),
     ] {
         let file = home.file("w.yaml", &one("true", more));
         let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);

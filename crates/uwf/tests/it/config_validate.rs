@@ -145,3 +145,43 @@ fn the_configuration_of_an_older_store_is_reported() {
     let ran = home.uwf(&["run", "count-rounds", "-p", "x"]);
     assert!(ran.code == Some(78) && ran.stderr.contains(told), "{}", ran.stderr);
 }
+
+#[test]
+fn agents_for_commands_and_groups_are_reported() {
+    let home = home();
+    home.put(
+        "mixed",
+        "name: mixed
+roles:
+  writer: { goal: x }
+  tests: { run: \"true\" }
+  both: { play: [ writer, tests ] }
+  tries: { play: writer, copies: 2, pick: \"'1'\" }
+graph:
+  $START: [ { role: both } ]
+  both: [ { role: tries } ]
+  tries: [ { role: $END } ]
+",
+    );
+    home.config(
+        "agents:\n  t: { command: cat, output: text }\nagentOverrides:\n  mixed: { writer: t, tests: t, both: t, tries: [t, t] }\n  other: { tests: t }\n",
+    );
+    assert_snapshot!(home.transcript(&["config", "validate", "--format", "text"]), @"
+    exit 0
+    <dir>/root/config.yaml:4:23: warning[unused-agent]: role `tests` of workflow `mixed` is played by its command `true`, so no agent plays it
+      |
+    4 |   mixed: { writer: t, tests: t, both: t, tries: [t, t] }
+      |                       ^
+      = hint: remove it: `uwf config unset agentOverrides.mixed.tests`
+
+    <dir>/root/config.yaml:4:33: warning[unused-agent]: role `both` of workflow `mixed` plays other roles, so no agent plays it
+      |
+    4 |   mixed: { writer: t, tests: t, both: t, tries: [t, t] }
+      |                                 ^
+      = hint: remove it: `uwf config unset agentOverrides.mixed.both`
+
+    <dir>/root/config.yaml: valid, 2 warnings
+    ");
+    let doctor = home.uwf(&["doctor", "--offline", "--format", "text"]).stdout;
+    assert!(doctor.contains("role `tests` of workflow `mixed` is played by its command `true`"), "{doctor}");
+}

@@ -170,3 +170,53 @@ fn stored_workflow_is_checked_like_its_file() {
     let ran = home.uwf(&["workflow", "validate", "--strict", "fix-all", "--format", "text"]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
 }
+
+#[test]
+fn wildcard_on_a_list_is_reported() {
+    let home = home();
+    let judged = "reader: { goal: x, meta: { type: object, properties: { ok: { type: boolean } }, required: [ok] } }";
+    let workflow = |condition: &str| {
+        FIXES
+            .replace("  fixer: { goal: You repair one finding. }\n", "")
+            .replace("reader: { goal: You read the code. }", judged)
+            .replace("play: fixer\n    each: $last('planner').findings\n    key: id", "play: reader\n    each: $last('planner').findings")
+            .replace("  panel: { play: [ reader, tester ] }", "  panel: { play: [ reader, tester ] }\n  keyed: { play: reader, each: $last('planner').findings, key: id }")
+            .replace("fixes: [ { role: panel } ]", &format!("fixes:\n    - {{ role: keyed, condition: \"{condition}\" }}\n    - {{ role: panel }}\n  keyed: [ {{ role: panel }} ]"))
+    };
+    let validate = |condition: &str| {
+        let file = home.file("fix-all.yaml", &workflow(condition));
+        let validated = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap(), "--format", "text"]);
+        (validated.code, validated.stdout)
+    };
+    for (condition, hint) in [
+        ("$last('fixes').*[ok = false]", "`$last('fixes')[…]`"),
+        ("$count($last('fixes').*[ok]) = 0", "`$last('fixes')[…]`"),
+        ("$exists(steps[-1].output.*[ok])", "`steps[-1].output[…]`"),
+        ("$exists($last('fixes').*.ok)", "`$last('fixes')[…]`"),
+    ] {
+        let (code, out) = validate(condition);
+        assert_eq!(code, Some(65), "{condition}: {out}");
+        assert!(out.contains("[impossible-field]") && out.contains("nothing can be below `*`"), "{condition}: {out}");
+        assert!(out.contains(&format!("it is a list, which needs no `*`: {hint}")), "{condition}: {out}");
+        assert_eq!(out.matches("[impossible-field]").count(), 1, "{condition}: {out}");
+    }
+    for condition in [
+        "$exists($last('fixes')[ok = false])",
+        "$count($last('fixes').*) > 3",
+        "$count($last('fixes').*[$ = false]) > 0",
+        "$exists($last('panel').*[ok])",
+        "$count($last('keyed').*[ok = false]) = 0",
+        "$count($last('keyed').*[anything]) = 0",
+        "$exists($last('planner').*[id = 'a'])",
+        "$exists($last('planner').findings.*)",
+    ] {
+        let (code, out) = validate(condition);
+        assert!(
+            code == Some(0) && out.ends_with("fix-all.yaml: valid\n") && out.lines().count() == 1,
+            "{condition}: {out}"
+        );
+    }
+    let (code, out) = validate("$exists($last('panel').*[okay])");
+    assert_eq!(code, Some(65), "{out}");
+    assert!(out.contains("the output of `panel` has no `okay`"), "{out}");
+}

@@ -136,10 +136,38 @@ fn file_and_stdin_give_values() {
     let piped = command.stdin(File::open(file).unwrap()).output().unwrap();
     assert_eq!(piped.status.code(), Some(0), "{piped:?}");
     assert!(refused(&home, 64, &["thread", "start", "release", "-p", "-", "--input", "-"]).contains("stdin"));
-    home.file("bad.yaml", "version: [1\n");
-    assert!(
-        refused(&home, 65, &["thread", "start", "release", "-p", "x", "--input", "bad.yaml"]).contains("bad.yaml:")
-    );
+}
+
+#[test]
+fn unreadable_input_files_exit_with_one_code() {
+    let home = releasing();
+    let start = ["thread", "start", "release", "-p", "x", "--input"];
+    fs::create_dir(home.work().join("dir")).unwrap();
+    for (file, bytes) in [
+        ("open.yaml", &b"version: [1\n"[..]),
+        ("twice.yaml", b"version: a\nversion: b\n"),
+        ("latin.yaml", b"version: \xe9\n"),
+        ("list.json", b"[1]"),
+        ("number.yaml", b"3\n"),
+    ] {
+        fs::write(home.work().join(file), bytes).unwrap();
+        assert!(refused(&home, 65, &[&start[..], &[file]].concat()).contains(file), "{file}");
+    }
+    for file in ["dir", "missing.yaml"] {
+        assert!(refused(&home, 74, &[&start[..], &[file]].concat()).contains(file), "{file}");
+    }
+    for (file, text) in
+        [("empty.yaml", ""), ("comment.yaml", "# nothing yet\n"), ("null.json", "null\n"), ("none.json", "{}")]
+    {
+        home.file(file, text);
+        assert!(refused(&home, 64, &[&start[..], &[file]].concat()).contains("`version` has no value"), "{file}");
+        let started = home.json(&[&start[..], &[file, "--set", "version=1"]].concat());
+        assert_eq!(home.json(&["thread", "show", &text_of(&started)])["input"]["version"], "1", "{file}");
+    }
+}
+
+fn text_of(started: &Value) -> String {
+    text(started, "thread")
 }
 
 #[test]

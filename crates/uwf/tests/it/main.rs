@@ -60,6 +60,7 @@ mod groups;
 mod groups_agents;
 mod groups_copies;
 mod groups_each;
+mod groups_hints;
 mod groups_killed;
 mod groups_listed;
 mod groups_nested;

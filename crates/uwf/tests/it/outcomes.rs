@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::mcp_client::Client;
 use crate::home;
 
 /// A reviewer who approves, gives up after three rejections, or falls through.
@@ -227,4 +228,69 @@ fn bad_outcomes_are_refused() {
     let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
     assert_eq!(refused.code, Some(65), "{}", refused.transcript());
     assert!(refused.stdout.contains("only a transition to `$END` has an outcome"), "{}", refused.transcript());
+}
+
+#[test]
+fn every_list_filters_by_outcome() {
+    let home = reviewing("approve reject reject reject");
+    let [passed, failed] = [0, 11].map(|code| {
+        let ran = home.uwf(&["run", "review-code", "-p", "x"]);
+        assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+        text(&serde_json::from_str(&ran.stdout).unwrap(), "thread")
+    });
+    let server = TestServer::start(&home, &[]);
+    let threads =
+        |rows: Value| -> Vec<String> { rows.as_array().unwrap().iter().map(|row| text(row, "thread")).collect() };
+    for (outcome, expected) in [
+        ("failed", vec![&failed]),
+        ("succeeded", vec![&passed]),
+        ("failed,succeeded", vec![&failed, &passed]),
+        ("killed", Vec::new()),
+    ] {
+        let expected: Vec<String> = expected.into_iter().cloned().collect();
+        assert_eq!(threads(home.json(&["thread", "list", "--outcome", outcome])), expected, "{outcome}");
+        assert_eq!(threads(server.get(&format!("/api/threads?outcome={outcome}")).json()), expected, "{outcome}");
+        let page = server.page(&format!("/?outcome={outcome}")).body;
+        for thread in [&passed, &failed] {
+            assert_eq!(
+                page.contains(&format!("data-row=\"{thread}\"")),
+                expected.contains(thread),
+                "{outcome}: {page}"
+            );
+        }
+    }
+    let refused = server.get("/api/threads?outcome=not%20a%20word");
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    let mut client = Client::start(&home, &["mcp"]);
+    assert_eq!(threads(client.report("list", json!({ "outcome": "failed" }))), [failed]);
+}
+
+#[test]
+fn unknown_query_parameters_are_refused() {
+    let home = home();
+    let thread = home.start_counting(1, "count");
+    let server = TestServer::start(&home, &["--gateway"]);
+    for (path, hint) in [
+        ("/threads?bogus=1", "its parameters: state, outcome, workflow, role, q, limit, after"),
+        ("/threads?state=stuck&outcomes=failed", "did you mean `outcome`?"),
+        (&format!("/threads/{thread}?limit=1"), ""),
+        (&format!("/threads/{thread}/events?tail=1&x=%20"), "its parameters: tail, debug"),
+        ("/cost?role=x", "its parameters: since, by"),
+        ("/workflows?q=x", ""),
+        ("/gateway/threads?state=stuck", ""),
+        ("/openapi.json?v=1", ""),
+    ] {
+        let refused = server.get(&format!("/api{path}"));
+        assert_eq!(refused.status, 400, "{path}: {}", refused.body);
+        let error = refused.json()["error"].take();
+        assert!(error["message"].as_str().unwrap().contains("has no parameter `"), "{path}: {error}");
+        let hints = if hint.is_empty() { json!([]) } else { json!([hint]) };
+        assert_eq!(error["hints"], hints, "{path}");
+        assert_eq!(
+            home.uwf(&["api", "GET", path]).code,
+            Some(if path.starts_with("/gateway") { 69 } else { 64 }),
+            "{path}"
+        );
+    }
+    assert_eq!(server.get("/api/threads?state=active&limit=5").status, 200);
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use uwf_testing::{FinishedRun, TestHome, text};
 
+use crate::fixtures::group_in_repository::{home_with_group, script, thread_of};
 use crate::fixtures::repository::{git, home_with_repository, repository, start_in_worktree, uwf_in};
 
 /// The configuration of the writer, with `worktree`.
@@ -302,4 +303,55 @@ fn worktrees_made_again_are_set_up_again() {
     git(&home, &repo, &["worktree", "add", "-f", worktree.to_str().unwrap(), &format!("uwf/{thread}")]);
     let step = home.json(&["thread", "step", &thread]);
     assert_eq!(step["setup"]["copied"], json!([".env", "local/deep/settings"]));
+}
+
+/// A decision after two changes, each in a worktree of its own.
+const FIXES: &str = "name: panel
+workspace: worktree
+roles:
+  one: { goal: x }
+  two: { goal: x }
+  fixes: { play: [ one, two ], files: worktree, merge: sequence }
+graph:
+  $START: [ { role: fixes } ]
+  fixes: [ { role: $END } ]
+";
+
+#[test]
+fn setup_of_branches_is_said_once() {
+    for (workflow, path) in [
+        (FIXES.to_owned(), "fixes"),
+        (
+            FIXES
+                .replace("  fixes: {", "  pair: { play: [ one, two ] }\n  fixes: {")
+                .replace("play: [ one, two ], files", "play: [ pair ], files"),
+            "fixes",
+        ),
+    ] {
+        let (home, repo) = home_with_group(&workflow);
+        fs::write(repo.join(".gitignore"), ".env\n").unwrap();
+        fs::write(repo.join(".worktreeinclude"), ".env\n").unwrap();
+        git(&home, &repo, &["add", ".gitignore"]);
+        git(&home, &repo, &["commit", "--quiet", "-m", "ignore"]);
+        fs::write(repo.join(".env"), "KEY=1\n").unwrap();
+        configure(&home, "worktree: { prepare: ['echo printed'] }");
+        script(&home, "one", "cat .env > /dev/null; echo done");
+        script(&home, "two", "echo done; exit 9");
+        let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "x"]);
+        assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+        let worktrees = if workflow == FIXES { "2 worktrees" } else { "1 worktree" };
+        let copied = format!("{path}: copied .env from {} into {worktrees}\n", repo.display());
+        let prepared = format!("{path}: prepared {worktrees} with `echo printed`, output in ");
+        for line in [&copied, &prepared] {
+            assert_eq!(ran.stderr.matches(line).count(), 1, "{line}: {}", ran.stderr);
+        }
+        script(&home, "two", "echo done");
+        let again = uwf_in(&home, &repo, &["run", &thread_of(&ran)]);
+        assert_eq!(again.code, Some(0), "{}", again.transcript());
+        assert!(!again.stderr.contains("copied .env from"), "{}", again.stderr);
+        let started = uwf_in(&home, &repo, &["thread", "start", "panel", "-p", "x"]).json();
+        let stepped = uwf_in(&home, &repo, &["thread", "step", &text(&started, "thread")]);
+        assert_eq!(stepped.code, Some(0), "{}", stepped.transcript());
+        assert_eq!(stepped.stderr.matches(&copied).count(), 1, "{}", stepped.stderr);
+    }
 }

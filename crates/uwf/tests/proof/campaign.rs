@@ -12,9 +12,6 @@ use uwf_testing::campaign::{SEED, asked_seed, is_long};
 use crate::scenario::{Play, Scenario};
 use crate::strace::{self, Case, Effect, Place};
 
-/// Cases of a scenario in a sample.
-const SAMPLE: usize = 10;
-
 /// The sample that is taken when nobody asks for another.
 const USUAL_SEED: u64 = 1;
 
@@ -71,7 +68,7 @@ impl Campaign {
         let one = std::env::var(ONE).ok();
         let cases = match &one {
             Some(one) => self.cases(&play, MAX_BEYOND).into_iter().filter(|case| case.to_string() == *one).collect(),
-            None => choose(self.cases(&play, 1), &drawn),
+            None => choose(self.cases(&play, 1), scenario.sample, &drawn),
         };
         assert!(!cases.is_empty(), "there is no case {}", one.unwrap_or_default());
         let mut tally = Tally::default();
@@ -143,12 +140,12 @@ impl Campaign {
 }
 
 /// The cases that are asked for: all, or a sample that has of each process one that it must survive.
-fn choose(mut cases: Vec<Case>, drawn: &dyn Fn(&Case) -> u64) -> Vec<Case> {
+fn choose(mut cases: Vec<Case>, sample: usize, drawn: &dyn Fn(&Case) -> u64) -> Vec<Case> {
     if is_long() {
         return cases;
     }
     cases.sort_by_cached_key(drawn);
-    let size = std::env::var(CASES).map_or(SAMPLE, |size| size.parse().expect("a size is a number"));
+    let size = std::env::var(CASES).map_or(sample, |size| size.parse().expect("a size is a number"));
     let (beyond, mut cases): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| case.place.is_beyond());
     cases.truncate(size);
     for case in beyond {

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::campaign::{Campaign, Outcome};
 use crate::oracle;
-use crate::scenario::{Play, Scenario, campaigns};
+use crate::scenario::{Play, Scenario, campaigns, costly_campaigns};
 use crate::strace::{self, Case, Effect, Place, Target};
 
 /// What calls fail with.
@@ -64,3 +64,4 @@ pub(crate) fn case(play: &Play, case: &Case, _: &mut Rng) -> Result<Outcome, Str
 }
 
 campaigns!(campaign);
+costly_campaigns!(campaign);

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::campaign::{Campaign, Outcome};
 use crate::oracle;
-use crate::scenario::{Play, Scenario, campaigns};
+use crate::scenario::{GROUP_WIDE, Play, Scenario, campaigns, costly_campaigns};
 use crate::strace::{self, Case, Effect, Target};
 
 fn campaign(scenario: &'static Scenario) {
@@ -34,3 +34,10 @@ fn case(play: &Play, case: &Case, random: &mut Rng) -> Result<Outcome, String> {
 }
 
 campaigns!(campaign);
+costly_campaigns!(campaign);
+
+/// Its root takes as long to build as all cases of another scenario.
+#[test]
+fn thread_step_group_wide() {
+    campaign(&GROUP_WIDE);
+}

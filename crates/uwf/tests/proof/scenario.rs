@@ -25,6 +25,12 @@ pub(crate) const ROUNDS: usize = ROLES.len();
 /// How long an agent may take to come to work.
 const BEGIN: Duration = Duration::from_secs(20);
 
+/// What agents of groups do before they answer.
+const BEFORE: &str = "before.sh";
+
+/// Cases of the scenarios that cost much, in a sample.
+const FEW: usize = 3;
+
 /// A file that lets agents continue that wait for it.
 const GO: &str = "go";
 
@@ -34,6 +40,8 @@ pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     /// Processes it consists of, each with the exit codes the command may fail with when that one is hit.
     pub(crate) targets: &'static [(Target, &'static [i32])],
+    /// Cases in a sample.
+    pub(crate) sample: usize,
     /// Builds the root; gives the arguments of the command.
     build: fn(&TestHome) -> Vec<String>,
     /// Whether it is done only once nodes have files, or none, as it leaves them.
@@ -133,6 +141,18 @@ macro_rules! campaigns {
     };
 }
 pub(crate) use campaigns;
+
+/// The same for scenarios whose roots and commands cost much.
+macro_rules! costly_campaigns {
+    ($campaign:ident) => {
+        crate::scenario::campaigns! { $campaign:
+            thread_step_group_answered: GROUP_ANSWERED,
+            thread_step_group_limited: GROUP_LIMITED,
+            thread_step_group_nested: GROUP_NESTED,
+        }
+    };
+}
+pub(crate) use costly_campaigns;
 
 impl Scenario {
     /// Builds the root and looks at what the command does when nothing goes wrong.
@@ -235,6 +255,9 @@ const ALONE: &[(Target, &[i32])] = &[(Target::Command, FILES)];
 const STEP: &[(Target, &[i32])] =
     &[(Target::Window, FILES), (Target::Keeper, KEEPER), (Target::Agent, &[40, 74, 78]), (Target::Everything, KEEPER)];
 
+/// The group itself and its branches, or all processes at once.
+const COSTLY_STEP: &[(Target, &[i32])] = &[(Target::Agent, &[40, 74, 78]), (Target::Everything, KEEPER)];
+
 const SUBMIT: &[(Target, &[i32])] =
     &[(Target::Window, FILES), (Target::Keeper, KEEPER), (Target::Submit, &[40, 74]), (Target::Everything, KEEPER)];
 
@@ -245,6 +268,7 @@ const MERGE: &[(Target, &[i32])] = &[(Target::Command, FILES), (Target::Git, FIL
 const PLAIN: Scenario = Scenario {
     name: "",
     targets: ALONE,
+    sample: 10,
     build: |_| Vec::new(),
     moves_nodes: false,
     is_one_change: true,
@@ -665,6 +689,81 @@ pub(crate) const GROUP_LAST: Scenario = Scenario {
     ..PLAIN
 };
 
+/// One branch waited for a person, who has answered, beside one that failed.
+pub(crate) const GROUP_ANSWERED: Scenario = Scenario {
+    name: "thread step, a branch has waited beside one that failed",
+    targets: COSTLY_STEP,
+    sample: FEW,
+    build: |home| {
+        let thread = with_group(home);
+        home.file(BEFORE, "exit 9");
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        let person = "  person: { command: uwf-human }\ndefaultAgent: counter\nagentOverrides: { count-at-once: { left: person } }\n";
+        home.config(&config.replace("defaultAgent: counter\n", person));
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+        home.json(&["thread", "answer", &thread, "--branch", "left", "--data", r#"{"n": 2}"#]);
+        home.file(BEFORE, "");
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+/// The thread reached a limit, which a person has raised, while three branches were at work.
+pub(crate) const GROUP_LIMITED: Scenario = Scenario {
+    name: "thread step, a limit was reached with three at work",
+    targets: COSTLY_STEP,
+    sample: FEW,
+    build: |home| {
+        let thread = with_wide_group(home, 4, 3);
+        // The three begin before one of them ends.
+        home.file(BEFORE, "touch begun-$n; while [ $(ls begun-* | wc -l) -lt 3 ]; do sleep 0.05; done; sleep 1.5");
+        home.json(&["thread", "limit", &thread, "--time", "+1s"]);
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(30), "{ran:?}");
+        assert_eq!(
+            fs::read_dir(home.work())
+                .unwrap()
+                .flatten()
+                .filter(|file| file.file_name().to_string_lossy().starts_with("begun-"))
+                .count(),
+            3
+        );
+        home.file(BEFORE, "");
+        home.json(&["thread", "limit", &thread, "--time", "+1h"]);
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+/// Groups in groups, on a machine that lets one agent work at a time.
+pub(crate) const GROUP_NESTED: Scenario = Scenario {
+    name: "thread step, groups in groups under a limit of 1",
+    targets: COSTLY_STEP,
+    sample: FEW,
+    build: |home| {
+        let thread = with_roles(home, "  both: { play: [inner] }\n  inner: { play: [left, right] }\n");
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        home.config(&format!("{config}parallel: 1\n"));
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
+/// A group of the most branches; only the last of them has not ended.
+pub(crate) const GROUP_WIDE: Scenario = Scenario {
+    name: "thread step, 64 branches",
+    targets: COSTLY_STEP,
+    sample: 1,
+    build: |home| {
+        let thread = with_wide_group(home, 64, 16);
+        home.file(BEFORE, "test $n != 64 || exit 9");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+        home.file(BEFORE, "");
+        args(&["thread", "step", &thread])
+    },
+    ..PLAIN
+};
+
 /// The answer that is read again was no use by the rungs there were then.
 pub(crate) const REEXTRACT: Scenario = Scenario {
     name: "thread step --reextract",
@@ -1004,24 +1103,37 @@ fn with_child(home: &TestHome, steps: usize) -> String {
     thread
 }
 
-/// A thread with one step, whose next role is a group of two.
+/// A thread with one step, whose next role plays two others at once.
 fn with_group(home: &TestHome) -> String {
+    with_roles(home, "  both: { play: [left, right] }\n")
+}
+
+/// A thread with one step, whose next role plays so many branches, at most `max` at once.
+fn with_wide_group(home: &TestHome, count: usize, max: usize) -> String {
+    with_roles(home, &format!("  both: {{ play: item, each: \"[1..{count}]\", max: {max} }}\n"))
+}
+
+/// A thread with one step, and these groups; its next role is the group `both`.
+fn with_roles(home: &TestHome, groups: &str) -> String {
     home.uwf(&counter(home, "json"));
-    let number = r#"case "$UWF_ROLE" in first) n=1 ;; left) n=2 ;; right) n=3 ;; third) n=4 ;; esac"#;
+    let number =
+        r#"case "$UWF_ROLE" in first) n=1 ;; left) n=2 ;; right) n=3 ;; third) n=4 ;; item) n=$UWF_ITEM ;; esac"#;
     home.script(
         "counter",
-        &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> \"$HOME/work/ledger\"\n{number}\ncat > /dev/null; echo \"{{\\\"n\\\": $n}}\"\n"),
+        &format!("#!/bin/sh\necho \"$UWF_ATTEMPT\" >> \"$HOME/work/ledger\"\n{number}\n. ./before.sh\ncat > /dev/null; echo \"{{\\\"n\\\": $n}}\"\n"),
     );
+    home.file(BEFORE, "");
     let role = |name: &str| {
         format!(
             "  {name}: {{ goal: Count., meta: {{ type: object, properties: {{ n: {{ type: integer }} }}, required: [n] }} }}\n"
         )
     };
-    let roles: String = ["first", "left", "right", "third"].map(role).concat();
+    let played = ["left", "right", "item"].into_iter().filter(|role| groups.contains(role));
+    let roles: String = ["first", "third"].into_iter().chain(played).map(role).collect();
     let file = home.file(
         "count-at-once.yaml",
         &format!(
-            "name: count-at-once\ndescription: counts at once\nroles:\n{roles}  both: {{ play: [left, right] }}\ngraph:\n  \
+            "name: count-at-once\ndescription: counts at once\nroles:\n{roles}{groups}graph:\n  \
              $START: [ {{ role: first }} ]\n  first: [ {{ role: both }} ]\n  both: [ {{ role: third }} ]\n  third: [ {{ role: $END }} ]\n"
         ),
     );

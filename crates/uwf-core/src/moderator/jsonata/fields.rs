@@ -6,7 +6,7 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 use jsonata_core::value::with_stack;
 use serde_json::Value;
 
-use super::super::analysis::{ComparisonSubject, FieldRead, LiteralComparison};
+use super::super::analysis::{ComparisonSubject, FieldRead, LiteralComparison, WILDCARD};
 use super::super::history::INPUT;
 use super::pattern::{self, ArrayIndex};
 use super::walk::{self, ContextFocus};
@@ -46,6 +46,8 @@ pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldA
     };
     // Nothing shows its text, and the tree may be too deep to write.
     let source = field_read(&reader.visit(tree, &ContextPlace::Root), String::new());
+    // A wildcard gives the values of several fields, which can be lists or not.
+    let source = source.filter(|source| !source.path.iter().any(|name| name == WILDCARD));
     let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
     let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
     FieldAnalysis { fields, warnings, comparisons, inputs, item, source }
@@ -220,6 +222,9 @@ impl<'a> FieldReader<'a> {
         for (index, step) in steps.iter().enumerate() {
             let next = match &step.node {
                 AstNode::Name(name) => self.field(&current, name, &steps[..index]),
+                AstNode::Wildcard if matches!(current, ContextPlace::Output(..)) => {
+                    self.field(&current, WILDCARD, &steps[..index])
+                }
                 node => {
                     if index > 0 {
                         self.read(&current, text::path(&steps[..index]));

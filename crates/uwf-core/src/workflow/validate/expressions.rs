@@ -8,7 +8,9 @@ use super::certainty::is_always;
 use super::comparisons::{NeverEqualReason, never_equal};
 use super::schema_paths::{PathPossibility, can_have};
 use crate::document::{ProblemCollector, SourcePositions, join};
-use crate::moderator::{ComparisonSubject, CompiledCondition, FieldRead, FieldTest, KnownSteps, LiteralComparison};
+use crate::moderator::{
+    ComparisonSubject, CompiledCondition, FieldRead, FieldTest, KnownSteps, LiteralComparison, WILDCARD,
+};
 use crate::schema_shape::type_name;
 use crate::workflow::model::{DraftSchema, INPUT, WorkflowDraft};
 use json_cas::nearest::did_you_mean;
@@ -161,7 +163,8 @@ impl ExpressionCheck<'_> {
                 (format!("{reads}, but the output of `{role}` has no `{field}`"), Some(hint))
             }
             PathPossibility::NotAnObject { field } => {
-                (format!("{reads}, but in the output of `{role}` nothing can be below `{field}`"), None)
+                let hint = without_wildcard(schema, read);
+                (format!("{reads}, but in the output of `{role}` nothing can be below `{field}`"), hint)
             }
         };
         problems.warning("impossible-field", self.at, message, hint);
@@ -182,6 +185,19 @@ impl ExpressionCheck<'_> {
             }
         }
     }
+}
+
+/// The hint for a read of every field of an output that is a list: `*` is for objects, and JSONata maps over lists by itself.
+fn without_wildcard(schema: &Value, read: &FieldRead) -> Option<String> {
+    let (first, below) = read.path.split_first()?;
+    if first != WILDCARD || schema["type"] != "array" || can_have(schema, below) != PathPossibility::Possible {
+        return None;
+    }
+    let output = match &read.role {
+        Some(role) => format!("$last('{role}')"),
+        None => "steps[-1].output".to_owned(),
+    };
+    Some(format!("it is a list, which needs no `*`: `{output}[…]`"))
 }
 
 /// The field that was probably meant, or all that exist.

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::moderator::WILDCARD;
+
 /// The answer of [`can_have`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PathPossibility {
@@ -43,7 +45,15 @@ pub(super) fn descend<'s>(schema: &'s Value, path: &[String]) -> Result<Vec<&'s 
         for one in here {
             objects.collect(one);
         }
-        if objects.open || objects.properties.iter().any(|(name, _)| *name == key) {
+        if key == WILDCARD {
+            if objects.open {
+                return Ok(Vec::new());
+            }
+            if objects.properties.is_empty() {
+                return Err(PathPossibility::NotAnObject { field });
+            }
+            here = objects.properties.into_iter().map(|(_, below)| below).collect();
+        } else if objects.open || objects.properties.iter().any(|(name, _)| *name == key) {
             here = objects.properties.into_iter().filter(|(name, _)| *name == key).map(|(_, below)| below).collect();
             if here.is_empty() {
                 return Ok(here);

@@ -93,6 +93,17 @@ impl Error {
         Error::limit(format!("agent `{agent}` is at its usage limit until {} UTC{said}", view::time(until)))
             .with_failure(failure)
     }
+
+    /// Hints for a person about a usage limit of a thread's agent. The first one is about the thread with all its children.
+    #[must_use]
+    pub fn limit_hints(thread: &str) -> [String; 2] {
+        [
+            format!("`uwf run {thread} --wait` waits until then and continues"),
+            format!(
+                "`uwf thread step {thread} --agent NAME` lets another agent play the role; `uwf thread retry {thread}` tries now"
+            ),
+        ]
+    }
 }
 
 /// The notice in the last lines of a text.

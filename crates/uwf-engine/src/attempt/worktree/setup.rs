@@ -1,6 +1,6 @@
 //! Whether a worktree is new: nothing was copied into it, and no command prepared it.
 //!
-//! A file beside git's own data of the worktree says that it was set up. Git removes that data with the worktree, so a worktree that is
+//! A file beside git's own data of the worktree says how it was set up. Git removes that data with the worktree, so a worktree that is
 //! made again is new.
 
 use std::path::{Path, PathBuf};
@@ -64,10 +64,13 @@ impl WorktreeSetup {
             lines.push(format!("copied {} from {} into the worktree", few(&self.copied), self.from.display()));
         }
         if let Some(output) = &self.output {
-            let commands: Vec<String> = self.prepared.iter().map(|command| format!("`{command}`")).collect();
-            lines.push(format!("prepared the worktree with {}, output in {}", few(&commands), output.display()));
+            lines.push(format!("prepared the worktree with {}, output in {}", few(&self.commands()), output.display()));
         }
         lines
+    }
+
+    fn commands(&self) -> Vec<String> {
+        self.prepared.iter().map(|command| format!("`{command}`")).collect()
     }
 
     /// Sentences about files that were not copied, for a person.
@@ -77,6 +80,22 @@ impl WorktreeSetup {
         let and_more = (more > 0).then(|| format!("and {more} more files were not copied"));
         self.skipped.iter().take(NAMED).map(not_copied).chain(and_more).collect()
     }
+}
+
+/// Sentences about several worktrees that were set up in the same way, for a person.
+pub(crate) fn lines_about_all(all: &[WorktreeSetup]) -> Vec<String> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let worktrees = if all.len() == 1 { "1 worktree" } else { &format!("{} worktrees", all.len()) };
+    let mut lines = Vec::new();
+    if !first.copied.is_empty() {
+        lines.push(format!("copied {} from {} into {worktrees}", few(&first.copied), first.from.display()));
+    }
+    if let Some(output) = &first.output {
+        let more = if all.len() == 1 { String::new() } else { format!(" and {} more", all.len() - 1) };
+        let commands = few(&first.commands());
+        lines.push(format!("prepared {worktrees} with {commands}, output in {}{more}", output.display()));
+    }
+    lines
 }
 
 /// The first names of a list, and how many follow.
@@ -106,7 +125,14 @@ pub(crate) fn file_if_new(worktree: &Worktree) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Records that a worktree was set up.
-pub(crate) fn mark_ready(file: &Path) -> Result<()> {
-    regular::write(file, b"").path_context("write", file)
+/// Records how a worktree was set up.
+pub(crate) fn mark_ready(file: &Path, done: &WorktreeSetup) -> Result<()> {
+    let text = serde_json::to_string(done).unwrap_or_default();
+    regular::write(file, text.as_bytes()).path_context("write", file)
+}
+
+/// How a worktree was set up; `None` if it is new or unreadable, or if a version of uwf set it up that did not record it.
+pub(crate) fn recorded(worktree: &Worktree) -> Option<WorktreeSetup> {
+    let file = ready_file(worktree).ok()??;
+    serde_json::from_str(&regular::read_to_string(&file, regular::MAX_TEXT).ok()?).ok()
 }

@@ -4,7 +4,6 @@ use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
 use uwf_core::workflow::{GROUP_AGENT, is_text};
 
-use super::retry::limit_hints;
 use super::{BegunAttempt, StepInProgress};
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
@@ -160,7 +159,7 @@ impl StepInProgress<'_, '_> {
             Some(failure) => match failure.limit_end() {
                 Some(until) if error.kind != ErrorKind::Limit => {
                     let limit = Error::usage_limit(&opened.agent.name, until, &error.message);
-                    limit.hints(error.hints).hints(limit_hints(self.thread.id.as_str()))
+                    limit.hints(error.hints).hints(Error::limit_hints(self.thread.id.as_str()))
                 }
                 _ => error.with_failure(failure),
             },

@@ -71,17 +71,30 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
         if let Some((kind, why)) = stopped {
             recorded::gave_up(self.home, &opened.thread, GaveUp::because(&opened.attempt, kind, why))?;
         }
-        let step = result_line::result_line(&opened.agent, ended, &out, job).map_err(|error| {
-            match job.leaves_keepers && by_itself {
+        let step = result_line::result_line(&opened.agent, ended, &out, job, &self.timeout_setting(opened)).map_err(
+            |error| match job.leaves_keepers && by_itself {
                 true => error.hint(format!(
                     "threads that it started continue; `uwf thread retry {}` waits for them and uses their results",
                     opened.thread
                 )),
                 false => error,
-            }
-        })?;
+            },
+        )?;
         recorded::named(self.home, &opened.thread, &opened.attempt, step)?;
         Ok((step, None))
+    }
+
+    /// The setting with the timeout of an attempt.
+    fn timeout_setting(&self, opened: &AttemptOpening) -> String {
+        let (role, agent) = (&opened.role, &opened.agent.name);
+        let setting = format!("the `timeout` of role `{role}` in the workflow");
+        let has_role_one = self.plan.role(role).is_ok_and(|role| role.more.timeout.is_some());
+        match self.plan.config.agent(agent).map(|agent| agent.timeout) {
+            _ if opened.agent.is_role_command => setting,
+            None if has_role_one => setting,
+            Some(None) if has_role_one => format!("{setting}, or set the `timeout` of agent `{agent}` in config.yaml"),
+            None | Some(_) => "the `timeout` of the agent in config.yaml".to_owned(),
+        }
     }
 
     fn job(&self, opened: &AttemptOpening, lease: StepLease) -> Result<AgentProcessSpec> {

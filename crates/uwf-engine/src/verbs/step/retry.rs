@@ -156,7 +156,7 @@ impl StepInProgress<'_, '_> {
 
     /// The refusal of an attempt by an agent that is at its usage limit. The thread is marked with it.
     fn at_limit(&self, role: &str, agent: &str, until: u64) -> Error {
-        let error = Error::usage_limit(agent, until, "").hints(limit_hints(self.thread.id.as_str()));
+        let error = Error::usage_limit(agent, until, "").hints(Error::limit_hints(self.thread.id.as_str()));
         self.mark_error(ThreadMark::Limited, role, &error);
         error
     }
@@ -168,16 +168,6 @@ fn why(error: &Error) -> String {
         Some(until) => agent_limits::at_limit(until),
         None => error.message.clone(),
     }
-}
-
-/// Hints for a person about a usage limit.
-pub(super) fn limit_hints(thread: &str) -> [String; 2] {
-    [
-        format!("`uwf run {thread} --wait` waits until then and continues"),
-        format!(
-            "`uwf thread step {thread} --agent NAME` lets another agent play the role; `uwf thread retry {thread}` tries now"
-        ),
-    ]
 }
 
 /// When an agent tries again after so many failed attempts; `None` if it has no attempt left, or must wait for too long. `chance` is a

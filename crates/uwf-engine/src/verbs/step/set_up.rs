@@ -63,7 +63,7 @@ impl StepInProgress<'_, '_> {
             }
             done = WorktreeSetup { prepared: commands.clone(), output: Some(output), ..done };
         }
-        setup::mark_ready(&ready)?;
+        setup::mark_ready(&ready, &done)?;
         Ok(Some(done).filter(|done| !done.is_empty()))
     }
 

@@ -10,6 +10,7 @@ use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::older_config;
 
+use super::unused_override;
 use crate::checked::CheckedFile;
 use crate::context::CommandContext;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
@@ -74,6 +75,7 @@ pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<FileProblem>> {
         let env_file = env_file::read(&home.env_file())?;
         let is_set = |name: &str| env_file::value_of(name, &env_file).is_some();
         problems.extend(uwf_agents::check::check(&config, &document, &is_set));
+        problems.extend(unused_override::problems(home, &config, &document));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
     }
     Ok(problems)

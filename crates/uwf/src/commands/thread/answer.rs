@@ -17,7 +17,7 @@ use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::recorded::RecordedAttempt;
-use uwf_engine::attempt::settings;
+use uwf_engine::attempt::{child_threads, settings};
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
@@ -162,6 +162,8 @@ pub(super) fn given(
 
 /// Says what continues a thread after an answer to a child thread. It may be running: other branches may be at work.
 fn say_next(context: &CommandContext, thread: &ThreadId) {
+    // A group has no steps of its own, and a branch alone does not continue its group.
+    let thread = &child_threads::topmost(&context.home, thread);
     let is_running = ThreadNow::read(&context.home, thread).is_ok_and(|now| now.state == ThreadState::Running);
     context.printer.talk(&match is_running {
         true => format!("thread {thread} is running; if it stops, continue with: uwf run {thread}"),

@@ -78,7 +78,7 @@ pub(crate) struct Args {
 fn outcome_parser() -> impl TypedValueParser<Value = String> {
     NonEmptyStringValueParser::new().try_map(|word| match outcome::is_word(&word) {
         true => Ok(word),
-        false => Err("an outcome is one word, such as `succeeded`, `failed` or `no-match`"),
+        false => Err(outcome::EXAMPLES),
     })
 }
 

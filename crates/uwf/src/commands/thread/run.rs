@@ -29,6 +29,7 @@ use uwf_engine::verbs::answer::{AnswerPrecondition, asked};
 use uwf_engine::verbs::rebind;
 use uwf_engine::verbs::start::readiness;
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
+use uwf_engine::views::branch_setups::BranchSetups;
 use uwf_engine::views::groups;
 
 use self::limit_wait::LimitStreak;
@@ -403,10 +404,12 @@ fn one_step(
 ) -> Result<StepReport, CommandError> {
     let (expected_head, expected_attempt) = (expected.head, expected.attempt);
     let request = StepRequest { expected_head, expected_attempt, ..StepRequest::plain(thread.clone()) };
+    let mut setups = BranchSetups::before(&context.home, thread);
     let begun = Instant::now();
     progress.begin();
     let report = in_keeper(&context.home, &request, signals, &mut || progress.show());
     progress.end();
+    step::print_setups(context, &mut setups);
     let report = report?;
     if let Some(role) = &report.role {
         let agent = report.agent.as_ref().map(AgentName::to_string).unwrap_or_default();

@@ -22,6 +22,7 @@ use uwf_engine::thread::ending::ThreadEnding;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate::{self, DecisionExplanation};
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
+use uwf_engine::views::branch_setups::BranchSetups;
 use uwf_engine::views::branches;
 use uwf_engine::views::show::{self, ThreadStatus};
 
@@ -284,7 +285,10 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         return dry_run(context, &request);
     }
     let mut signals = SignalListener::listen()?;
-    let report = in_keeper(&context.home, &request, &mut signals, &mut || {}).or_else(|error| {
+    let mut setups = BranchSetups::before(&context.home, &request.thread);
+    let report = in_keeper(&context.home, &request, &mut signals, &mut || {});
+    print_setups(context, &mut setups);
+    let report = report.or_else(|error| {
         // As `uwf run` reports it, so that a script never takes the end by a supervisor for a missing thread.
         let stopped = || {
             completed(context, &request.thread).filter(|report| {
@@ -325,6 +329,13 @@ pub(crate) fn printed_child(context: &CommandContext, report: StepReport, exit_c
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
     printed_as(context, StepPrinted { report, exit_code, is_child: false })
+}
+
+/// Says what was copied into the new worktrees of branches, and what prepared them.
+pub(crate) fn print_setups(context: &CommandContext, setups: &mut BranchSetups<'_>) {
+    let (lines, warnings) = setups.new_lines();
+    lines.iter().for_each(|line| context.printer.talk(line));
+    warnings.iter().for_each(|warning| context.printer.warn(warning));
 }
 
 fn printed_as(context: &CommandContext, printed: StepPrinted) -> CommandResult {

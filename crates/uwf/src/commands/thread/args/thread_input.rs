@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_core::document::SourceDocument;
-use uwf_core::input::{InputRequest, InputValues};
+use serde_json::json;
+use uwf_core::document::{EMPTY_FILE, SourceDocument};
+use uwf_core::input::{InputRequest, InputValues, NOT_A_MAPPING};
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
@@ -46,13 +47,20 @@ impl InputArgs {
     }
 }
 
-/// Values in a text, which is YAML or JSON.
+/// Values in a text, which is YAML or JSON. A text without a value gives no values.
 ///
 /// # Errors
-/// `Data` with every problem of the text.
+/// `Data` with every problem of the text, also if it is not a mapping.
 pub(crate) fn document(text: &str, origin: &str) -> Result<InputValues, CommandError> {
-    SourceDocument::parse(text, origin).map(|document| InputValues::Document(Box::new(document))).map_err(|problems| {
-        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        CommandError::new(ErrorKind::Data, problems.join("\n"))
-    })
+    match SourceDocument::parse(text, origin) {
+        Ok(document) if document.value.is_object() => Ok(InputValues::Document(Box::new(document))),
+        Ok(document) => Err(CommandError::new(ErrorKind::Data, format!("{}: {NOT_A_MAPPING}", document.place("")))),
+        Err(problems) if problems.iter().all(|problem| problem.code == EMPTY_FILE) => {
+            Ok(InputValues::Value { value: json!({}), origin: origin.to_owned() })
+        }
+        Err(problems) => {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Err(CommandError::new(ErrorKind::Data, problems.join("\n")))
+        }
+    }
 }

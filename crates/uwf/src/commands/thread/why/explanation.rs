@@ -24,7 +24,11 @@ pub(crate) fn branches(considered: &[ConsideredTransition]) -> String {
         return String::new();
     }
     let line = |branch: &ConsideredTransition| {
-        let word = if branch.matched { "plays" } else { "leaves out" };
+        let word = match (&branch.error, branch.matched) {
+            (Some(_), _) => "cannot decide about",
+            (None, true) => "plays",
+            (None, false) => "leaves out",
+        };
         considered_line(branch, word)
     };
     format!("branches\n{}", considered.iter().map(line).collect::<String>())
@@ -35,7 +39,11 @@ fn transition(line: &ConsideredTransition) -> String {
 }
 
 fn considered_line(line: &ConsideredTransition, word: &str) -> String {
-    let sign = if line.matched { style::green("✓") } else { style::dim("·") };
+    let sign = match (&line.error, line.matched) {
+        (Some(_), _) => style::red("✗"),
+        (None, true) => style::green("✓"),
+        (None, false) => style::dim("·"),
+    };
     let condition = line.condition.as_deref().map(|name| format!(" if {}", one_line(name))).unwrap_or_default();
     let description = line.description.as_deref().map(|text| format!(" ({})", one_line(text))).unwrap_or_default();
     let mut text =
