@@ -1,32 +1,44 @@
 #!/usr/bin/env bash
-# Checks that all crates can be published: cargo's own dry run, and each crate compiles from its package alone.
+# Checks that all crates can be published: cargo's own dry run, and the packages compile together, without the repository.
+# Usage: scripts/check-packages.sh [--alone] [CARGO-PUBLISH-ARGUMENT...]
+#   --alone  also checks each package alone, with only the features that it asks for itself; CONTRIBUTING says when
 #
-# `cargo publish --dry-run` would build each package with everything it depends on, which takes ten minutes. Here the compiler only
-# checks them, in a workspace of the unpacked packages. Each is still checked with only the features that it asks for itself.
+# `cargo publish --dry-run` would build each package with everything it depends on. Here they are members of a workspace like this one,
+# so that dependencies are those that the tests were built with: uwf-testing and the benchmark are members because they ask for features.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+alone=
+if [ "${1:-}" = --alone ]; then
+    alone=yes
+    shift
+fi
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 dir=$target/package/unpacked
 rm -rf "$target/package"
 cargo publish --workspace --dry-run --no-verify --locked --allow-dirty "$@"
 cargo package --workspace --no-verify --locked --allow-dirty --quiet --exclude uwf-testing --exclude uwf-bench
-mkdir -p "$dir"
+mkdir -p "$dir/crates"
+cp Cargo.toml Cargo.lock "$dir"
+cp -r bench "$dir"
+cp -r crates/uwf-testing "$dir/crates"
 names=()
-{
-    printf '[workspace]\nresolver = "3"\nmembers = ["*"]\n\n[patch.crates-io]\n'
-    for package in "$target"/package/*.crate; do
-        tar -xzf "$package" -C "$dir"
-        directory=$(basename "$package" .crate)
-        name=$(sed -n 's/^name = "\(.*\)"/\1/p;T;q' "$dir/$directory/Cargo.toml")
-        names+=("$name")
-        printf '%s = { path = "%s" }\n' "$name" "$directory"
-    done
-} > "$dir/Cargo.toml"
-cp Cargo.lock "$dir"
-for name in "${names[@]}"; do
-    echo "checking the package of $name"
-    # Offline, so that the versions are those of Cargo.lock.
-    CARGO_TARGET_DIR=$target cargo check --manifest-path "$dir/Cargo.toml" --offline --quiet -p "$name"
+printf '\n[patch.crates-io]\n' >> "$dir/Cargo.toml"
+for package in "$target"/package/*.crate; do
+    name=$(basename "$package" .crate)
+    name=${name%-*}
+    mkdir "$dir/crates/$name"
+    tar -xzf "$package" -C "$dir/crates/$name" --strip-components=1
+    names+=("$name")
+    printf '%s = { path = "crates/%s" }\n' "$name" "$name" >> "$dir/Cargo.toml"
 done
+# Offline, so that the versions are those of Cargo.lock.
+offline=(--manifest-path "$dir/Cargo.toml" --offline --quiet)
+export CARGO_TARGET_DIR=$target
+cargo build "${offline[@]}" --workspace --features uwf/s3,uwf/postgres,uwf/temporal
 echo "${#names[@]} packages compile"
+[ -n "$alone" ] || exit 0
+for name in "${names[@]}"; do
+    echo "checking the package of $name alone"
+    cargo check "${offline[@]}" -p "$name"
+done
