@@ -30,7 +30,7 @@ pub const BY_GRAPH: &str = "end";
 /// Prefix of the reason if the supervisor ended the thread; its explanation follows.
 pub const BY_SUPERVISOR: &str = "supervisor: ";
 
-/// What a person should write as an outcome.
+/// Advice for an outcome that is not valid.
 pub const EXAMPLES: &str = "an outcome is one word, such as `succeeded`, `failed` or `no-match`";
 
 /// Why a text can't be an outcome of a workflow; `None` if it can.

@@ -10,7 +10,7 @@
 //! index. A crash between the last two leaves a record that is one step ahead, and the agent of that step is paid. So if the record's head
 //! comes after the index's head, the thread moves forward. If the index is ahead, the record is only old: another storage root or an older
 //! copy of the record explains that, and the index stays. A head never moves to a node that cannot be read while the other one can be.
-//! If neither head leads to the other, no order explains the difference, and a person decides.
+//! If no head leads to the other, their order is unknown, and a person decides.
 //!
 //! The comparison runs twice. The first run takes no lock, because it reads a file per thread, and steps must not wait for it. It may see
 //! an index from before a step and a record from after it. So the second run holds the index: no head moves, and only differences that it

@@ -218,8 +218,8 @@ fn ending_condition(thread: &Thread<'_>) -> Option<String> {
     ThreadEnding::by(&decision).condition
 }
 
-/// The condition of the last transition. Neither an old line of the history nor the end of a workflow without outcomes has it: then the
-/// moderator decides again, if that is cheap.
+/// The condition of the last transition. Old lines of the history, and ends of workflows without outcomes, lack it: then the moderator
+/// decides again, if that is cheap.
 fn condition(now: &ThreadNow<'_>, line: &HistoryLine, end: Option<ThreadEnd>) -> Option<String> {
     let is_by_graph = end.as_ref().is_some_and(|end| end.reason == outcome::BY_GRAPH);
     let in_node = end.and_then(|end| end.meaning).map(|meaning| meaning.condition);

@@ -414,12 +414,15 @@ fn run_of_killed_parent_names_its_own_end() {
     home.put("outer", &uwf_testing::counting_workflow(1).replace("count-rounds", "outer"));
     let thread = text(&home.json(&["thread", "start", "outer", "-p", "x", "--agent", "worker=kid"]), "thread");
     let mut run = home.command(&["run", &thread]);
-    let run = run.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let run = run.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let begun = home.work().join("begun");
     uwf_testing::processes::until("the child's agent works", || begun.exists());
     home.json(&["thread", "kill", &thread]);
-    let told = String::from_utf8(run.wait_with_output().unwrap().stderr).unwrap();
-    assert!(told.contains(&format!("error: thread {thread} was killed: ")), "{told}");
+    let ended = uwf_testing::FinishedRun::from(run.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(11), "{}", ended.transcript());
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(report["thread"], thread);
+    assert_eq!((&report["done"], &report["outcome"]), (&json!(true), &json!("killed")), "{report}");
 }
 
 #[test]

@@ -229,13 +229,13 @@ mod with_tools {
 fn killed_parent_gets_no_step_hint() {
     let home = staffed();
     let thread = planned(&home);
-    let step = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let step =
+        home.command(&["thread", "step", &thread]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     checker(&home);
     home.json(&["thread", "kill", &thread]);
-    let ended = step.wait_with_output().unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(!ended.status.success(), "{said}");
-    assert!(said.contains(&format!("hint: `uwf thread fork {thread}` starts a new thread")), "{said}");
+    let ended = FinishedRun::from(step.wait_with_output().unwrap());
+    let said = ended.transcript();
+    assert_eq!(ended.code, Some(11), "{said}");
     assert!(
         !said.contains("then a step of this thread") && !said.contains(&format!("uwf thread step {thread}")),
         "{said}"

@@ -269,7 +269,7 @@ fn a_start_is_forked_with_another_task() {
     exit 64
     --- stderr
     error: the prompt is empty
-    hint: give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin
+    hint: use `-p 'TEXT'`, or `-p -` to read the task from stdin
     ");
     assert_eq!(home.uwf(&["thread", "fork", &thread, "--from-role", "writer", "-p", "x"]).code, Some(64));
 }

@@ -90,13 +90,14 @@ fn kill_finds_keeper_however_thread_was_named() {
     let commands =
         [vec!["thread", "step", &one[18..]], vec!["run", &other[18..]], vec!["run", "review-text", "-p", "y"]];
     for command in commands {
-        let window = home.command(&command).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut window = home.command(&command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let begun = home.work().join("begun");
         until("the agent works", || begun.exists());
         let thread = std::fs::read_to_string(&begun).unwrap();
         std::fs::remove_file(&begun).unwrap();
         assert_eq!(home.uwf(&["thread", "kill", thread.trim()]).code, Some(0));
-        let told = String::from_utf8(window.wait_with_output().unwrap().stderr).unwrap();
+        assert_eq!(window.wait().unwrap().code(), Some(11), "{command:?}");
+        let told = home.uwf(&["log", thread.trim(), "--format", "text"]).stdout;
         // A keeper that was not told would find an agent that died of a signal.
         assert!(told.contains("was terminated on request"), "{command:?}: {told}");
     }

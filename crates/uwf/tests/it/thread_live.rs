@@ -131,7 +131,7 @@ fn late_watcher_gets_earlier_events() {
     I begin, I end.
     **Output**
     - **n**: 1
-    done (end)
+    done (enough)
     ");
     assert_eq!(home.uwf(&["live", &thread, "--exit-code", "--tail", "0"]).code, Some(10));
 }

@@ -20,7 +20,7 @@ fn an_empty_prompt_is_an_error() {
             exit 64
             --- stderr
             error: the prompt is empty
-            hint: give the thread a task: `-p 'TEXT'`, or `-p -` to read it from stdin
+            hint: use `-p 'TEXT'`, or `-p -` to read the task from stdin
             ");
         }
     }

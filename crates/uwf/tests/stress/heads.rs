@@ -170,7 +170,7 @@ fn outcome(stage: &Stage, command: &str, ran: &FinishedRun) -> Outcome {
         }
         ("fork", Some(0)) => ReportedOutcome::SawHead(text(&ran.json()["forkedFrom"], "step").parse().unwrap()),
         ("kill", Some(0)) => ReportedOutcome::Ended,
-        ("step" | "kill", Some(69)) => ReportedOutcome::FoundEnded,
+        ("step" | "kill", Some(69)) | ("step", Some(11)) => ReportedOutcome::FoundEnded,
         _ => panic!("thread {command}: {ran:?}"),
     };
     Outcome::Reported(told)

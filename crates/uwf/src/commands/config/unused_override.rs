@@ -29,7 +29,7 @@ pub(super) fn problems(home: &Home, config: &UwfConfig, document: &SourceDocumen
     problems
 }
 
-/// What plays a role instead of an agent. Copies take the agents of their group.
+/// The player of a role that no agent plays. Copies take the agents of their group.
 fn other_player(role: &Role) -> Option<String> {
     let plays_without_agents = role.more.play.as_ref().is_some_and(|group| group.copies.is_none());
     match &role.more.run {
