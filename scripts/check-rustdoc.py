@@ -19,7 +19,7 @@ def cargo(*arguments):
 def build(arguments):
     """By the id of a package, its library and its features, and the directories of native libraries."""
     files, features, native = {}, {}, []
-    for line in cargo("build", "--message-format=json", "--quiet", *arguments).splitlines():
+    for line in cargo("build", "--message-format=json-render-diagnostics", "--quiet", *arguments).splitlines():
         message = json.loads(line)
         if message["reason"] == "build-script-executed":
             native += message["linked_paths"]

@@ -79,6 +79,7 @@ fn write(bucket: &S3Store, made: &OneStepThread) -> std::result::Result<(), Head
         status: EndStatus::Completed,
         end: None,
         outcome: None,
+        condition: None,
     };
     let record = serde_json::to_value(&finished).unwrap_or_default();
     is_done(bucket.remove(name, &head.version, &record)?);

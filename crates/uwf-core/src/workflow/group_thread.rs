@@ -1,12 +1,15 @@
 //! Makes the workflows of the threads that play a group. The group's own thread has a step for each branch; a branch's thread has one
 //! step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{END, Role, RoleOptions, START, Transition, Workflow};
 use super::role_group::{GroupBranch, RoleGroup};
 use crate::usage::ThreadLimits;
 use crate::workspace::WorkspaceKind;
+
+/// The most levels of groups that are counted. Far more than any `maxDepth`; a stored workflow may play itself.
+const MOST_NESTED: u32 = 64;
 
 /// A branch of a group that is about to be played, or that has been.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,6 +149,21 @@ impl<M> Workflow<M> {
             }
         }
         found
+    }
+
+    /// How deep groups are nested in a role: 0 if it is not a group, 1 if it plays no other group. At most 64.
+    #[must_use]
+    pub fn nested_groups(&self, role: &str) -> u32 {
+        let mut level = BTreeSet::from([role]);
+        for depth in 0..MOST_NESTED {
+            let groups = level.iter().filter_map(|role| self.roles.get(*role)?.more.play.as_ref());
+            let below: BTreeSet<&str> = groups.flat_map(RoleGroup::played).collect();
+            if below.is_empty() {
+                return depth;
+            }
+            level = below;
+        }
+        MOST_NESTED
     }
 
     /// Name and definition of each group.

@@ -46,6 +46,28 @@ fn home_with(workflow: &str) -> TestHome {
     home
 }
 
+/// The outer groups would be paid for before the innermost one is refused.
+#[test]
+fn too_deep_groups_are_refused_at_the_start() {
+    let workflow = planned(
+        "  leaf: { goal: x }
+  c: { play: [ leaf ] }
+  b: { play: [ c ] }
+  a: { play: [ b ] }
+  work: { play: [ a ] }",
+    );
+    let home = home_with(&workflow);
+    let refused = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(refused.code, Some(30), "{}", refused.transcript());
+    let why = "the innermost group of role `work` would be 4 threads deep, and `maxDepth` is 3";
+    assert!(refused.stderr.contains(why), "{}", refused.transcript());
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]), "no agent was paid");
+    home.json(&["config", "set", "maxDepth", "4"]);
+    let ran = home.uwf(&["run", "nested", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["planner", "work.a.b.c.leaf"]);
+}
+
 #[test]
 fn group_within_group_reads_earlier_steps() {
     let workflow = planned(

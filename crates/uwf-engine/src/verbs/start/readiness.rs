@@ -41,6 +41,7 @@ pub fn of_thread(thread: &Thread<'_>, readiness: &ReadinessOptions) -> Result<Ve
         None => START.to_owned(),
     };
     let mut looked = ReadinessCheck::new(thread.home(), readiness, true);
+    looked.depth = thread.start.depth.unwrap_or(0);
     let mut unready = looked.unready(&plan, &last);
     let next = next_positions(&plan.workflow.graph, &last);
     unready.retain(|role, _| !next.contains(&role.as_str()));
@@ -84,6 +85,8 @@ struct ReadinessCheck<'h> {
     children: BTreeMap<(NodeHash, String), Option<ReadinessFault>>,
     /// Warnings of child threads.
     of_children: Vec<String>,
+    /// How many threads are above the one that is checked.
+    depth: u32,
 }
 
 impl<'h> ReadinessCheck<'h> {
@@ -94,6 +97,7 @@ impl<'h> ReadinessCheck<'h> {
             has_dir,
             children: BTreeMap::new(),
             of_children: Vec::new(),
+            depth: 0,
         }
     }
 
@@ -109,12 +113,24 @@ impl<'h> ReadinessCheck<'h> {
 
     fn lack(&mut self, plan: &StepPlan, role: &str) -> Option<Error> {
         let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
-        let checked = plan.agent(role, None).and_then(|agent| {
+        let checked = self.check_depth(plan, role).and_then(|()| plan.agent(role, None)).and_then(|agent| {
             plan.check_form(self.home, role, &agent)?;
             (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
             self.child(plan, &agent)
         });
         checked.err().map(|error| of_role(role, error))
+    }
+
+    /// Rejects groups that are nested deeper than `maxDepth`: the outer ones would have been paid for.
+    fn check_depth(&self, plan: &StepPlan, role: &str) -> Result<()> {
+        let (depth, most) =
+            (self.depth.saturating_add(plan.workflow.nested_groups(role)), plan.config.limits.max_depth);
+        if depth <= most {
+            return Ok(());
+        }
+        let message =
+            format!("the innermost group of role `{role}` would be {depth} threads deep, and `maxDepth` is {most}");
+        Err(Error::limit(message).hint("to allow groups nested deeper, raise `maxDepth` in config.yaml"))
     }
 
     /// Checks the child thread that plays a role. It must run to its end, however far its parent runs.
@@ -136,7 +152,9 @@ impl<'h> ReadinessCheck<'h> {
     fn lack_of_child(&mut self, plan: &StepPlan) -> Option<ReadinessFault> {
         let whole = ReadinessOptions { until: None, steps: None, ..self.readiness.clone() };
         let readiness = std::mem::replace(&mut self.readiness, whole);
+        self.depth += 1;
         let mut unready = self.unready(plan, START);
+        self.depth -= 1;
         let certain = self.certain(plan, &unready).and_then(|role| unready.remove(&role));
         self.readiness = readiness;
         self.of_children.extend(unready.values().map(warning));
