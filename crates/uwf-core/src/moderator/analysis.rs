@@ -20,7 +20,7 @@ pub enum ConditionClass {
 pub struct FieldRead {
     /// The role. `None` is the role that ran last, which is the role whose transitions name the condition.
     pub role: Option<String>,
-    /// Names from the output inwards; [`WILDCARD`] is any name. Arrays on the way are mapped over, as in JSONata.
+    /// Names from the output inwards; `*` is any name. Arrays on the way are mapped over, as in JSONata.
     pub path: Vec<String>,
     /// The reference as an author would write it.
     pub text: String,

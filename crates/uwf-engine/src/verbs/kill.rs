@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::config::NotifyEvent;
 use uwf_core::node::EndStatus;
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded::{self, RecordedAttempt};
@@ -15,6 +16,7 @@ use crate::attempt::{child_threads, leftover, processes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
+use crate::root::marks::{self, ThreadMark};
 use crate::root::{lock, sharing};
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
@@ -69,12 +71,12 @@ fn end_by(home: &Home, id: &ThreadId, expected: Option<NodeHash>, ending: &Threa
     if dropped.is_err()
         && let Some(line) = killed_at(home, id, expected)?
     {
-        end_all(home, id)?;
+        end_all(home, id, ending)?;
         return Ok(line.end);
     }
     match &dropped {
         Err(error) if error.kind != ErrorKind::NotFound || !was_killed(home, id)? => return dropped,
-        _ => end_all(home, id)?,
+        _ => end_all(home, id, ending)?,
     }
     if dropped.is_ok() {
         ancestors::mark_again(home, id, ancestors::ChildChange::Killed);
@@ -85,14 +87,14 @@ fn end_by(home: &Home, id: &ThreadId, expected: Option<NodeHash>, ending: &Threa
 }
 
 /// Ends all processes of a thread that is no longer active.
-fn end_all(home: &Home, id: &ThreadId) -> Result<()> {
+fn end_all(home: &Home, id: &ThreadId, ending: &ThreadEnding) -> Result<()> {
     let end = || {
-        kill_children(home, &child_threads::active_at_end(home, id)?)?;
-        kill_children(home, &child_threads::active(home, id)?)?;
+        kill_children(home, &child_threads::active_at_end(home, id)?, ending)?;
+        kill_children(home, &child_threads::active(home, id)?, ending)?;
         let grace = home.config().map_or(uwf_core::config::DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
         end_agent(home, id, grace)?;
         // A child may have begun meanwhile.
-        kill_children(home, &child_threads::active(home, id)?)
+        kill_children(home, &child_threads::active(home, id)?, ending)
     };
     end().map_err(|error: Error| {
         error.hint("the thread has ended; run the same command again to end the rest of its agent")
@@ -122,7 +124,7 @@ pub(crate) fn kill_left_children(home: &Home, id: &ThreadId) -> Result<()> {
     for child in children {
         let is_needed = || Thread::active(home, &child).is_ok_and(|(child, _)| child.start.parent == head);
         if is_at_work(home, &child)? && !(head.is_some() && is_needed()) {
-            kill_children(home, &[child])?;
+            kill_children(home, &[child], &ThreadEnding::killed())?;
         }
     }
     Ok(())
@@ -143,10 +145,17 @@ fn is_at_work(home: &Home, id: &ThreadId) -> Result<bool> {
     Ok(false)
 }
 
-/// Kills child threads, each with its own record.
-fn kill_children(home: &Home, children: &[ThreadId]) -> Result<()> {
+/// Kills child threads, each with its own record. Below a failed branch, those that had stopped have failed, each for its own reason if it
+/// has one.
+fn kill_children(home: &Home, children: &[ThreadId], above: &ThreadEnding) -> Result<()> {
     for child in children {
-        match kill(home, child, None) {
+        let ending = match marks::get(home, child, ThreadMark::Stuck) {
+            _ if above.outcome != outcome::FAILED => ThreadEnding::killed(),
+            Some(reason) => ThreadEnding::failed_branch(&reason.why),
+            None if is_at_work(home, child)? => ThreadEnding::killed(),
+            None => above.clone(),
+        };
+        match end_by(home, child, None, &ending) {
             // The child ended by itself.
             Err(error) if error.kind == ErrorKind::NotFound => {}
             other => drop(other?),

@@ -130,16 +130,20 @@ fn levels(
         let names = levels.iter().map(|(_, name): &(FinishedGroup, String)| name.as_str());
         let whole: Vec<&str> = [group_name].into_iter().chain(names).chain([planned.name.as_str()]).collect();
         let whole = whole.join(".");
+        let again = || format!("`uwf thread fork {} --redo '{whole}'` plays the whole branch again", source.id);
+        let detail = nodes::get(source.home().store(), *step)?;
+        if NodeKind::from_type_hash(detail.type_hash) != Some(NodeKind::StepNode) {
+            return Err(Error::usage(format!("branch `{whole}` of thread {} failed, so it has no results", source.id))
+                .hint(again()));
+        }
         let branch = Thread::without_id(source.home(), *step)?;
-        let below = finished(&branch, &branch.workflow()?, &planned.role, (&source.id, &whole)).map_err(|error| {
-            error
-                .hint(format!("the whole branch can be played again: `uwf thread fork {} --redo '{whole}'`", source.id))
-        })?;
+        let below = finished(&branch, &branch.workflow()?, &planned.role, (&source.id, &whole))
+            .map_err(|error| error.hint(again()))?;
         if [*files, below.files].contains(&BranchFiles::Worktree) {
             return Err(Error::usage(format!(
                 "branches of `{whole}` work in git worktrees, so only the whole branch can be played again"
             ))
-            .hint(format!("`uwf thread fork {} --redo '{whole}'`", source.id)));
+            .hint(again()));
         }
         let name = planned.name.clone();
         path = &path[name.len() + 1..];

@@ -21,6 +21,7 @@ use crate::thread::moderate::{self, ConsideredTransition, DecisionExplanation};
 use crate::thread::nodes;
 use crate::thread::state::ThreadState;
 use crate::thread::steps::StepParts;
+use crate::views::show::ThreadStatus;
 use crate::views::thread_now::ThreadNow;
 use crate::views::{pages, show, workflow_names};
 
@@ -149,6 +150,9 @@ pub struct ThreadOutlook {
     /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The outcome of a thread that has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// The moderator's next choice; `$END` is the end. For a killed thread, the choice that would have followed.
     pub routing: StepRouting,
     /// If the next role is a group with conditions: which roles it plays, and why.
@@ -179,7 +183,8 @@ pub fn ahead(now: &ThreadNow<'_>) -> Result<ThreadOutlook> {
     let failed = failures.into_iter().map(failed_attempt).collect();
     let (routing, chosen) = routing(&now.thread)?;
     let branches = branches(&now.thread, chosen.as_deref())?;
-    Ok(ThreadOutlook { state: standing.state, why: standing.why, routing, branches, failed })
+    let ThreadStatus { state, why, outcome, .. } = standing;
+    Ok(ThreadOutlook { state, why, outcome, routing, branches, failed })
 }
 
 /// Explains a step. A step belongs to all threads that were forked after it. Uses the newest of them that knows its own steps; with

@@ -228,6 +228,52 @@ fn branch_given_up_is_failed_everywhere() {
     assert_failed(&[text]);
 }
 
+#[test]
+fn failed_branches_keep_their_reason_and_place() {
+    let home = home();
+    home.put(
+        "outer",
+        "name: outer
+description: x
+roles:
+  a: { goal: x }
+  b: { goal: x }
+  c: { goal: x }
+  i: { play: [ c ] }
+  g: { play: [ a, { role: b, mayFail: true }, { role: i, mayFail: true } ] }
+conditions:
+  gave-up: { expression: \"$branches('g')[failed]\" }
+graph:
+  $START: [ { role: g } ]
+  g: [ { role: $END, condition: gave-up, outcome: poor }, { role: $END } ]
+",
+    );
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\ncase $UWF_ROLE in b) exit 9;; c) exit 7;; esac\necho done\n");
+    home.config("agents:\n  t: { command: worker, output: text }\n  h: { command: uwf-human }\ndefaultAgent: t\n");
+    let waiting = home.uwf(&["run", "outer", "-p", "x", "--agent", "a=h"]);
+    assert_eq!(waiting.code, Some(20), "{}", waiting.transcript());
+    let all = rows(&home, &["--all"]);
+    let why = |branch: &str| (text(&all[branch], "outcome"), text(&all[branch], "why"));
+    assert_eq!(why("g.b"), ("failed".to_owned(), "agent `t` exited with 9".to_owned()));
+    assert_eq!(why("g.i.c"), ("failed".to_owned(), "agent `t` exited with 7".to_owned()));
+    // Without it the branch would be paid for again.
+    let removed = home.uwf(&["thread", "rm", &text(&all["g.b"], "thread")]);
+    assert_eq!(removed.code, Some(64), "{}", removed.transcript());
+    let explained = home.uwf(&["thread", "why", &text(&all["g.b"], "thread"), "--format", "text"]).stdout;
+    assert!(explained.contains("now failed: agent `t` exited with 9"), "{explained}");
+
+    let thread = thread_of(&waiting);
+    home.json(&["thread", "answer", &text(&all["g.a"], "thread"), "-m", "done"]);
+    let ended = home.uwf(&["run", &thread]);
+    assert_eq!(ended.code, Some(11), "{}", ended.transcript());
+    let listed = home.uwf(&["thread", "list", "--all", "--format", "text"]).stdout;
+    assert!(listed.contains("condition: gave-up"), "{listed}");
+    let redone = home.uwf(&["thread", "fork", &thread, "--redo", "g.i.c"]);
+    assert_eq!(redone.code, Some(64), "{}", redone.transcript());
+    assert!(redone.stderr.contains("branch `g.i` of thread"), "{}", redone.transcript());
+    assert!(redone.stderr.contains("--redo 'g.i'"), "{}", redone.transcript());
+}
+
 /// States of the threads in the list, by branch, or by the name of the workflow.
 fn states(home: &TestHome) -> BTreeMap<String, String> {
     rows(home, &[]).into_iter().map(|(name, row)| (name, text(&row, "state"))).collect()

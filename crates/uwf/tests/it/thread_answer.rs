@@ -124,6 +124,7 @@ fn invalid_answer_is_rejected_and_thread_waits() {
     --- stderr
     error: the answer does not fit role `approver`: missing key `approved` (boolean)
     hint: it has this form: {"approved":"<true or false>","why":"<text>"}
+    hint: your text is kept: `uwf thread answer <id> --editor` continues with it
     "#);
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread]), @r#"
     exit 64
@@ -171,6 +172,10 @@ fn refused_text_is_kept_as_draft() {
     let draft = home.root().join("threads").join(&thread).join(format!("answer-{}.md", home.head(&thread).unwrap()));
     let text = fs::read_to_string(&draft).unwrap();
     assert!(text.starts_with("---\nwhy: too long\n---\nCut the second half.\n"), "{text}");
+    let again = answers(&home, &thread, &["-m", "---\nwhy: still too long\n---\nAnd the end."]);
+    assert!(again.stderr.contains(&kept), "{}", again.stderr);
+    let both = fs::read_to_string(&draft).unwrap();
+    assert_eq!(both, format!("---\nwhy: still too long\n---\nAnd the end.\n\n{text}"));
     assert_eq!(answers(&home, &thread, &["-m", "approved: yes"]).json()["done"], true);
     assert!(!draft.exists());
 }

@@ -1,13 +1,14 @@
 //! The threads that are removed together: a thread and its child threads.
 
 use uwf_core::node::EndStatus;
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 
 use super::{active_parent, check_ended, worktrees};
 use crate::attempt::child_threads;
 use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
-use crate::root::history;
+use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::children;
@@ -52,12 +53,15 @@ pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec
     Ok(generations)
 }
 
-/// Rejects a child thread that has completed while its parent needs the result: it would be paid for again. A stuck parent may be unable to
+/// Rejects a child thread that has completed, or failed for a group that continues without it, while its parent needs the result: it would be
+/// paid for again. A stuck parent may be unable to
 /// use the result of a workflow, so that thread can go. A branch cannot.
 fn refuse_needed(home: &Home, id: &ThreadId) -> Result<()> {
-    let completed = history::newest_line(home, id)?.filter(|line| line.status == EndStatus::Completed);
+    let has_result =
+        |line: &HistoryLine| line.status == EndStatus::Completed || line.outcome.as_deref() == Some(outcome::FAILED);
+    let ended = history::newest_line(home, id)?.filter(has_result);
     let settings = ThreadSettings::load(home, id)?.unwrap_or_default();
-    let (Some(ended), Some(above)) = (completed, settings.parent) else { return Ok(()) };
+    let (Some(ended), Some(above)) = (ended, settings.parent) else { return Ok(()) };
     let Some(mut began_at) = Thread::load_at(home, id.clone(), ended.head)?.start.parent else { return Ok(()) };
     let mut parent = above;
     if settings.branch.is_some() {

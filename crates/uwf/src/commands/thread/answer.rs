@@ -238,7 +238,7 @@ fn of_arguments(
     answer.map_err(|error| kept(context, agent, asked, &text, error))
 }
 
-/// Keeps the text of a refused answer as the draft for `--editor`, and says so. An earlier draft stays.
+/// Keeps the text of a refused answer as the draft for `--editor`, and says so.
 fn kept(
     context: &CommandContext,
     agent: &AgentContext<'_>,

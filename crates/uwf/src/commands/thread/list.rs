@@ -162,6 +162,10 @@ impl ThreadListReport {
             if let Some(counts) = shown.branches.get(&row.thread).filter(|counts| !counts.is_empty()) {
                 table.note(&branches_in_words(counts));
             }
+            let has_failed = row.outcome.as_deref().is_some_and(|outcome| outcome != outcome::SUCCEEDED);
+            if let Some(condition) = row.condition.as_deref().filter(|_| has_failed) {
+                table.note(&format!("condition: {condition}"));
+            }
             if let Some(why) = &row.why {
                 let lines = table::reason(why, width.unwrap_or(WORDS));
                 lines.iter().take(REASON_LINES).for_each(|line| table.note(line));

@@ -134,7 +134,7 @@ fn reason(why: &str, indent: &str) -> String {
 
 fn ahead(ahead: &ThreadOutlook) -> String {
     let why = ahead.why.as_deref().map(|why| reason(why, "  ")).unwrap_or_default();
-    let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false, None));
+    let mut text = format!("\nnow {}{why}\n", show::state(ahead.state, false, ahead.outcome.as_deref()));
     let what = match (&ahead.routing, ahead.state) {
         (StepRouting::Explained(explained), ThreadState::Completed) if explained.next == END => "ended by",
         (_, ThreadState::Completed | ThreadState::Killed) => "would have come next",

@@ -1,12 +1,11 @@
 //! An answer written in an editor. The draft is a file of the thread, so that no typed text is lost. The file is kept until the answer is
 //! recorded, and the next `--editor` opens it again.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 
 use agent_kit::AgentContext;
 use agent_kit::answer::AgentAnswer;
+use durable_files::regular;
 use serde_json::Value;
 use uwf_core::prompt;
 use uwf_engine::error::{AtPath, Error};
@@ -65,7 +64,7 @@ pub(super) fn write(
     }
 }
 
-/// Writes the draft for the next `--editor`. An existing draft is left unchanged.
+/// Writes the draft for the next `--editor`. The text of an earlier draft stays below the new one.
 pub(super) fn keep(
     context: &CommandContext,
     agent: &AgentContext<'_>,
@@ -74,9 +73,14 @@ pub(super) fn keep(
 ) -> Result<(), CommandError> {
     let path = draft(context, asked);
     context.home.make_thread_dir(&asked.thread)?;
-    let text = format!("{text}\n\n{SCISSORS}\n\n{}", super::shown(agent)?);
-    let written = File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-    Ok(written.path_context("write", &path)?)
+    let below = match path.exists() {
+        true => input::from_file(&path)?,
+        false => format!("{SCISSORS}\n\n{}", super::shown(agent)?),
+    };
+    if written(&below).trim() == text.trim() {
+        return Ok(());
+    }
+    Ok(regular::write(&path, format!("{text}\n\n{below}").as_bytes()).path_context("write", &path)?)
 }
 
 /// Opens an editor for the reply to an agent's question.
