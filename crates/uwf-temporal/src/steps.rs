@@ -201,6 +201,8 @@ impl StepActivities {
             (self.say)(&format!("thread {thread}: {}", ran.message()));
         }
         match ran.code {
+            // `thread kill` ends the workflow. If another machine killed the thread without Temporal, the next try finds its end.
+            Some(11) if ran.report["outcome"] == "killed" => Err(later("the step was ended on its machine", None)),
             // Exit code 11 if its outcome is not `succeeded`.
             Some(0 | 11) if ran.report["done"] == true => Ok(ended(thread, ran, "reason")),
             // Only other machines may know the next agent.

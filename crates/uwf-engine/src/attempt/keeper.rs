@@ -106,21 +106,16 @@ fn keeper_log(home: &Home, thread: &ThreadId) -> std::path::PathBuf {
 
 /// Starts a keeper; its reply comes through the pipe.
 fn start(home: &Home, thread: &ThreadId, request: &impl Serialize) -> Result<(Child, PipeReader)> {
-    // Don't create a directory for an inactive thread: another process may be removing it. If there is one, the keeper
-    // checks the head: the store may be far away.
-    if !home.thread_dir(thread).is_dir() {
-        if home.heads().read(thread.as_str())?.is_none() {
-            return Err(missing_thread::not_active(home, thread));
-        }
-        home.make_thread_dir(thread)?;
+    // Don't create a directory for an inactive thread: another process may be removing it. If there is one, a head that is not a
+    // file of this root is checked by the keeper: it may be far away.
+    let is_left_to_keeper = home.index().is_none() && home.thread_dir(thread).is_dir();
+    if !is_left_to_keeper && home.heads().read(thread.as_str())?.is_none() {
+        return Err(missing_thread::not_active(home, thread));
     }
+    home.make_thread_dir(thread)?;
     // Not the window's stderr: its reader would wait for the keeper even after the window is gone.
     let log = keeper_log(home, thread);
-    let stderr = match regular::open_with(OpenOptions::new().create(true).append(true), &log) {
-        // The thread was removed just now.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing_thread::not_active(home, thread)),
-        opened => opened.path_context("open", &log)?,
-    };
+    let stderr = regular::open_with(OpenOptions::new().create(true).append(true), &log).path_context("open", &log)?;
     let cannot_start = |error: io::Error| Error::io(format!("cannot start the keeper: {error}")).hint(NO_ROOM);
     let (reply, stdout) = std::io::pipe().map_err(cannot_start)?;
     let request = serde_json::to_string(request).expect("a request is plain texts");

@@ -133,7 +133,17 @@ impl NewWorktree {
 
 /// Creates the workspace in a worktree, if no commit contains it. All created directories are inside the worktree.
 fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
-    let there = workspace.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(dir);
+    let mut there = dir;
+    for path in workspace.ancestors() {
+        match path.symlink_metadata() {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            found => {
+                found.path_context("look at", path)?;
+                there = path;
+                break;
+            }
+        }
+    }
     stays_inside(thread, dir, there)?;
     fs::create_dir_all(workspace).path_context("create", workspace)
 }

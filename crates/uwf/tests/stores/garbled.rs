@@ -70,7 +70,7 @@ fn persistently_garbled_responses_are_temporary_error() {
     for args in [&["thread", "steps", &thread][..], &["thread", "show", &thread], &["cas", "verify"]] {
         let refused = two.uwf(args);
         assert_eq!(refused.code, Some(75), "{args:?}: {}{}", refused.stdout, refused.stderr);
-        let says = ["garbled 3 times in a row", "nothing was lost", "try again"];
+        let says = ["garbled 3 times in a row", "corrupts data", "try again"];
         assert!(says.iter().all(|part| refused.stderr.contains(part)), "{args:?}: {}", refused.stderr);
     }
     let listed = two.json(&["thread", "list"]);
