@@ -56,7 +56,7 @@ fn a_hostile_machine_reaches_nothing_but_itself() {
         evil.answers(path, answer.with("clear-site-data", "\"*\"").with("refresh", "0;url=https://evil.example/"));
     }
     // A browser shows a page of its own for an empty 404.
-    evil.answers("/seen", HostileResponse::of_type("text/plain", "seen"));
+    evil.answers("/m/victim/seen", HostileResponse::of_type("text/plain", "seen"));
     let raw = format!("<script>{SCRIPT}</script>");
     for (path, kind) in
         [("/raw.html", "text/html"), ("/raw.svg", "image/svg+xml"), ("/raw.xhtml", "application/xhtml+xml")]
