@@ -32,7 +32,7 @@ for package in "$target"/package/*.crate; do
     names+=("$name")
     printf '%s = { path = "crates/%s" }\n' "$name" "$name" >> "$dir/Cargo.toml"
 done
-# Offline, so that the versions are those of Cargo.lock.
+# Offline, which keeps the versions of Cargo.lock.
 offline=(--manifest-path "$dir/Cargo.toml" --offline --quiet)
 export CARGO_TARGET_DIR=$target
 cargo build "${offline[@]}" --workspace --features uwf/s3,uwf/postgres,uwf/temporal

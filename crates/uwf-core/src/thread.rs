@@ -12,6 +12,10 @@ pub use step::{ALWAYS_ALLOWED, Step, StepDamage};
 mod branch_output;
 mod step;
 
+/// How many levels of child threads are followed. Far more than any `maxDepth`, so that it only stops at records and workflows that lead back
+/// to themselves.
+pub const MAX_GENERATIONS: usize = 64;
+
 /// Length of a thread id in symbols.
 pub const ID_LEN: usize = 26;
 

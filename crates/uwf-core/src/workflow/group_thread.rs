@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{END, Role, RoleOptions, START, Transition, Workflow};
 use super::role_group::{GroupBranch, RoleGroup};
+use crate::thread::MAX_GENERATIONS;
 use crate::usage::ThreadLimits;
 use crate::workspace::WorkspaceKind;
-
-/// The most levels of groups that are counted. Far more than any `maxDepth`; a stored workflow may play itself.
-const MOST_NESTED: u32 = 64;
 
 /// A branch of a group that is about to be played, or that has been.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,11 +149,11 @@ impl<M> Workflow<M> {
         found
     }
 
-    /// How deep groups are nested in a role: 0 if it is not a group, 1 if it plays no other group. At most 64.
+    /// How deep groups are nested in a role: 0 if it is not a group, 1 if it plays no other group. At most [`MAX_GENERATIONS`].
     #[must_use]
-    pub fn nested_groups(&self, role: &str) -> u32 {
+    pub fn nested_groups(&self, role: &str) -> usize {
         let mut level = BTreeSet::from([role]);
-        for depth in 0..MOST_NESTED {
+        for depth in 0..MAX_GENERATIONS {
             let groups = level.iter().filter_map(|role| self.roles.get(*role)?.more.play.as_ref());
             let below: BTreeSet<&str> = groups.flat_map(RoleGroup::played).collect();
             if below.is_empty() {
@@ -163,7 +161,7 @@ impl<M> Workflow<M> {
             }
             level = below;
         }
-        MOST_NESTED
+        MAX_GENERATIONS
     }
 
     /// Name and definition of each group.

@@ -4,13 +4,12 @@
 use serde_json::Value;
 use uwf_core::workflow::Workflow;
 
+use uwf_core::thread::MAX_GENERATIONS;
+
 use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::thread::load::Thread;
 use crate::thread::moderate::{self, ConsideredTransition};
-
-/// How many levels of groups are followed. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// The history that expressions of a thread's roles see.
 pub struct BranchOutlook<'t, 'h> {

@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uwf_core::config::{StoreUrl, is_temporal_key};
 
@@ -21,6 +21,9 @@ use crate::root::received_keys::{SENT_VARIABLE, text_variables};
 
 /// How often to look whether a process that gets keys has ended.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a process may take until it is closed. It needs milliseconds; one that was stopped must not stop those that wait for it.
+const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// Whether uwf withholds a variable from everything it starts for an agent: keys of the root's store, and of Temporal.
 fn is_kept(url: Option<&StoreUrl>, name: &str) -> bool {
@@ -94,11 +97,12 @@ impl KeySender {
     /// else; `None` without keys to send.
     ///
     /// # Errors
-    /// When the process ended without taking them.
+    /// When the process ended without taking them, or was not ready for them within a minute.
     pub(crate) fn send(self, child: &mut Child) -> io::Result<Option<UnixStream>> {
         let Some((line, mut stream)) = self.sent else { return Ok(None) };
         // The command still holds the other end, so the end of the process is no end of the stream.
         stream.set_read_timeout(Some(LOOK))?;
+        let deadline = Instant::now() + TIME_LIMIT;
         loop {
             match stream.read(&mut [0]) {
                 Ok(1) => break,
@@ -106,6 +110,9 @@ impl KeySender {
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                     if child.try_wait()?.is_some() {
                         return Err(io::ErrorKind::BrokenPipe.into());
+                    }
+                    if Instant::now() >= deadline {
+                        return Err(io::ErrorKind::TimedOut.into());
                     }
                 }
                 Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use json_cas::NodeHash;
 use uwf_core::config::NotifyEvent;
 use uwf_core::moderator::NextAction;
 use uwf_core::node::StepNode;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN};
@@ -32,9 +32,6 @@ use crate::verbs::step::{
 use crate::verbs::{notify, otel};
 use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
-
-/// How many levels of child threads are searched for the waiting thread. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// End of the messages about an earlier answer.
 const NOT_RECORDED: &str = "nothing of this one was recorded";

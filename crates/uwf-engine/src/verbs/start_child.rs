@@ -26,6 +26,7 @@ use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
 use crate::thread::{moderate, nodes};
 use crate::verbs::kill;
+use crate::verbs::start::readiness::NESTED_GROUPS_HINT;
 use crate::verbs::start::thread_input::{self, ThreadInput};
 use crate::verbs::start::{self, new_thread};
 use crate::verbs::step::end;
@@ -91,7 +92,7 @@ pub fn find_or_begin(
             "role `{role}` {by}, but its thread would be {depth} threads deep, and `maxDepth` is {max_depth}"
         ))
         .hint(match is_group {
-            true => "to allow groups nested deeper, raise `maxDepth` in config.yaml",
+            true => NESTED_GROUPS_HINT,
             false => "a workflow that plays a role of itself never ends; otherwise raise `maxDepth` in config.yaml",
         }));
     }

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use crate::attempt::settings::ThreadSettings;
 use crate::attempt::worktree::setup::{self, WorktreeSetup};
 use crate::root::home::Home;
 use crate::thread::children;
 use crate::views::branches;
-
-/// How many levels of child threads are searched. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// The worktrees of the branches below a thread that were set up so far.
 pub struct BranchSetups<'h> {

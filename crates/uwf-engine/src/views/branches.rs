@@ -1,6 +1,6 @@
 //! The branches of a thread's groups that are being played.
 
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 use uwf_core::workflow::CopyPicker;
 
 use crate::attempt::child_threads;
@@ -12,9 +12,6 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::children;
 use crate::thread::load::Thread;
-
-/// How many levels of child threads are searched. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// Symbols shown of the names of branches.
 const NAMES: usize = 400;

@@ -204,7 +204,7 @@ fn marks_of_ended_threads_are_stale() {
 fn stale_locks_are_reported() {
     let home = home();
     let (thread, mut window, _) = working(&home);
-    assert_eq!(found(&home, &[], "locks"), "ok: no stale locks", "a keeper holds that of its thread");
+    assert_eq!(found(&home, &[], "locks"), "ok: no stale locks", "a keeper holds the lock of its thread");
     signal(fs::read_to_string(lock_of(&home, &thread)).unwrap().trim(), "KILL");
     window.wait().unwrap();
     found(&home, &["--fix"], "orphans");

@@ -97,9 +97,9 @@ fn kill_finds_keeper_however_thread_was_named() {
         std::fs::remove_file(&begun).unwrap();
         assert_eq!(home.uwf(&["thread", "kill", thread.trim()]).code, Some(0));
         assert_eq!(window.wait().unwrap().code(), Some(11), "{command:?}");
-        let told = home.uwf(&["log", thread.trim(), "--format", "text"]).stdout;
-        // A keeper that was not told would find an agent that died of a signal.
-        assert!(told.contains("was terminated on request"), "{command:?}: {told}");
+        let log = home.uwf(&["log", thread.trim(), "--format", "text"]).stdout;
+        // Without the request, the keeper would find an agent that died of a signal.
+        assert!(log.contains("was terminated on request"), "{command:?}: {log}");
     }
 }
 

@@ -139,7 +139,7 @@ fn a_thread_is_killed_while_four_step_it() {
                 match ran.code {
                     Some(0) => told.push(text(&ran.json(), "head").parse().unwrap()),
                     Some(69) => return told,
-                    // Somebody else is at it; the agent was ended on request; ended during the step.
+                    // Another process steps it; the agent was ended on request; the thread ended during the step.
                     Some(75 | 40 | 143 | 11) => {}
                     _ => panic!("{ran:?}"),
                 }

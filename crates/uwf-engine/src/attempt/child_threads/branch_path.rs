@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use crate::attempt::child_threads;
 use crate::attempt::settings::ThreadSettings;
 use crate::root::home::Home;
-
-/// How many levels of child threads are searched. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// The path of a branch: `GROUP.BRANCH`, or `GROUP.BRANCH.BRANCH` for a branch of a group within a group. If a workflow plays a branch, the
 /// groups of that workflow are below the branch. `None` if the thread is not a branch, or if its settings are unreadable.

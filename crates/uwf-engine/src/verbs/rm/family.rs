@@ -2,7 +2,7 @@
 
 use uwf_core::node::EndStatus;
 use uwf_core::outcome;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use super::{active_parent, check_ended, worktrees};
 use crate::attempt::child_threads;
@@ -13,9 +13,6 @@ use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::children;
 use crate::thread::load::Thread;
-
-/// How many levels of child threads are removed. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// The thread, its child threads, their child threads, and so on, if all of them can be removed.
 ///

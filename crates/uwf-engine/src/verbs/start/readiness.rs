@@ -14,6 +14,9 @@ use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::steps::StepParts;
 
+/// What to do about groups that are nested too deep.
+pub(crate) const NESTED_GROUPS_HINT: &str = "to allow groups nested deeper, raise `maxDepth` in config.yaml";
+
 /// Checks that an agent can start on this machine. The crate of the built-in agents knows their requirements; this crate does not. The
 /// directory is unknown while a worktree has not been created.
 pub type AgentCheck = fn(&Home, &UwfConfig, &AgentSpec, Option<&Path>) -> Result<()>;
@@ -123,14 +126,14 @@ impl<'h> ReadinessCheck<'h> {
 
     /// Rejects groups that are nested deeper than `maxDepth`: the outer ones would have been paid for.
     fn check_depth(&self, plan: &StepPlan, role: &str) -> Result<()> {
-        let (depth, most) =
-            (self.depth.saturating_add(plan.workflow.nested_groups(role)), plan.config.limits.max_depth);
+        let nested = u32::try_from(plan.workflow.nested_groups(role)).unwrap_or(u32::MAX);
+        let (depth, most) = (self.depth.saturating_add(nested), plan.config.limits.max_depth);
         if depth <= most {
             return Ok(());
         }
         let message =
             format!("the innermost group of role `{role}` would be {depth} threads deep, and `maxDepth` is {most}");
-        Err(Error::limit(message).hint("to allow groups nested deeper, raise `maxDepth` in config.yaml"))
+        Err(Error::limit(message).hint(NESTED_GROUPS_HINT))
     }
 
     /// Checks the child thread that plays a role. It must run to its end, however far its parent runs.

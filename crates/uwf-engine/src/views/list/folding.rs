@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use super::ThreadRow;
 use crate::attempt::settings::ThreadSettings;
 use crate::root::home::Home;
 use crate::thread::state::ThreadState;
 use crate::thread::{children, nodes};
-
-/// How many generations of child threads are searched. Far more than any `maxDepth`.
-const MAX_GENERATIONS: usize = 64;
 
 /// Number of branches of the groups that a thread is playing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

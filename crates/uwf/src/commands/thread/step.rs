@@ -290,27 +290,19 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     print_setups(context, &mut setups);
     let report = report.or_else(|error| {
         // As `uwf run` reports it, so that a script never takes the end by a supervisor for a missing thread.
-        let stopped = || {
-            completed(context, &request.thread).filter(|report| {
-                error.kind == ErrorKind::NotFound && report.outcome.as_deref() == Some(outcome::STOPPED)
-            })
+        let is_stopped = |report: &StepReport| {
+            error.kind == ErrorKind::NotFound && report.outcome.as_deref() == Some(outcome::STOPPED)
         };
-        ended_meanwhile(context, &request.thread, error.kind, &signals).or_else(stopped).ok_or(error)
+        let is_ended = is_ended_by_kill(error.kind, &signals);
+        completed(context, &request.thread).filter(|report| is_ended || is_stopped(report)).ok_or(error)
     })?;
     printed(context, report, args.exit_code)
 }
 
-/// The report of a thread that another process ended during the step, which then failed with an error of this kind. `None` if a signal to
-/// this process stopped the step.
-pub(crate) fn ended_meanwhile(
-    context: &CommandContext,
-    thread: &ThreadId,
-    failure: ErrorKind,
-    signals: &SignalListener,
-) -> Option<StepReport> {
-    // `kill` stops the keeper, or a child thread first, whose end fails the step.
-    let is_by_kill = failure.is_stop() || failure == ErrorKind::AgentFailed;
-    if is_by_kill && signals.stop().is_none() { completed(context, thread) } else { None }
+/// Whether a step may have failed because another process killed the thread: `kill` stops the keeper, or a child thread first, whose end fails
+/// the step. A signal to this process does not count.
+pub(crate) fn is_ended_by_kill(failure: ErrorKind, signals: &SignalListener) -> bool {
+    (failure.is_stop() || failure == ErrorKind::AgentFailed) && signals.stop().is_none()
 }
 
 /// The report of a thread that has ended earlier.

@@ -27,7 +27,7 @@ def words(pid):
 
 
 def processes():
-    """Those of uwf, but not those that say that they belong to another test: who reads a pipe takes its bytes away."""
+    """The processes of uwf without those of other tests: reading a pipe removes its bytes."""
     own = f"HOME={os.environ['HOME']}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if int(pid) == os.getpid() or not words(pid)[0].endswith(b"/uwf"):

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::AnswerPrecondition;
@@ -50,15 +51,17 @@ impl CommandReport for RunReport {
     }
 }
 
-/// The report of a thread that has ended earlier, but only if the error is that the thread had ended, or if the thread ended at the expected head.
+/// The report of a thread that has ended, but only if the error is that the thread had ended or was killed, or if the thread ended at the
+/// expected head.
 pub(super) fn completed_before(
     context: &CommandContext,
     thread: &ThreadId,
     error: &CommandError,
     expected: AnswerPrecondition,
+    signals: &SignalListener,
 ) -> Option<StepReport> {
-    step::completed(context, thread)
-        .filter(|report| error.kind == ErrorKind::NotFound || expected.head == Some(report.head))
+    let is_end = error.kind == ErrorKind::NotFound || step::is_ended_by_kill(error.kind, signals);
+    step::completed(context, thread).filter(|report| is_end || expected.head == Some(report.head))
 }
 
 /// Prints why the run stopped, and reports the thread's current state.
