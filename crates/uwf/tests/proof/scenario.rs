@@ -716,8 +716,10 @@ pub(crate) const GROUP_LIMITED: Scenario = Scenario {
     build: |home| {
         let thread = with_wide_group(home, 4, 3);
         // The three begin before one of them ends.
-        home.file(BEFORE, "touch begun-$n; while [ $(ls begun-* | wc -l) -lt 3 ]; do sleep 0.05; done; sleep 1.5");
-        home.json(&["thread", "limit", &thread, "--time", "+1s"]);
+        let wait = "i=0; while [ $(ls begun-* | wc -l) -lt 3 ] && [ $i -lt 400 ]; do sleep 0.05; i=$((i + 1)); done";
+        home.file(BEFORE, &format!("touch begun-$n; {wait}; sleep 4.5"));
+        // A busy machine begins three branches in this time.
+        home.json(&["thread", "limit", &thread, "--time", "+4s"]);
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(30), "{ran:?}");
         assert_eq!(
