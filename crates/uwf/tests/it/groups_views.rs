@@ -252,7 +252,8 @@ const PRICED: &str = r#"#!/bin/sh
 cat > /dev/null
 case $UWF_ROLE in planner) header='docs: false' ;; chooser) header='winner: 1' ;; *) header='approved: false' ;; esac
 printf '{"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"---\\n%s\\n---\\n"}]}}\n' "$header"
-test ! -e slow-$UWF_ROLE || sleep 1.5
+touch begun-$UWF_ROLE
+while test -e waits-for-$UWF_ROLE && ! test -e begun-$(cat waits-for-$UWF_ROLE); do sleep 0.05; done
 printf '{"type":"result","is_error":false,"result":"x","usage":{"input_tokens":20,"output_tokens":7},"total_cost_usd":%s}\n' $(cat price-$UWF_ROLE)
 test ! -e fails-$UWF_ROLE
 "#;
@@ -351,7 +352,7 @@ fn usage_in_conditions_counts_failed_branches() {
 #[test]
 fn limit_error_says_what_branches_spent_since() {
     let home = priced(&PRICES, &PANEL.replace(ALL, "[ security, tests, docs ]\n    max: 2"));
-    home.file("slow-tests", "");
+    home.file("waits-for-security", "tests");
     let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "3"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
     assert!(ran.stderr.contains("1 branch not begun (docs): the thread has cost $6.00"), "{}", ran.stderr);
