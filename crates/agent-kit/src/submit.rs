@@ -218,7 +218,7 @@ fn not_extractable(
         [] | [_] => failure.errors.join("; "),
         several => each(several),
     };
-    let said = sentence(raw).map(|said| format!("; the answer reads: {said}")).unwrap_or_default();
+    let said = short_answer(raw, &why).map(|said| format!("; the answer reads: {said}")).unwrap_or_default();
     Error::not_extractable(format!("the answer has no valid output for role `{role}`: {why}{said}"))
 }
 
@@ -229,15 +229,17 @@ fn said_before_end(answer: &AgentAnswer) -> Option<&str> {
     texts.next().filter(|_| is_empty)
 }
 
-/// A short answer with prose in it, such as a refusal, which explains best why the output is missing.
-fn sentence(raw: &str) -> Option<String> {
+/// A short answer in words, such as a refusal, which explains best why the output is missing. `None` if `why` quotes it already.
+fn short_answer(raw: &str, why: &str) -> Option<String> {
     /// Longest answer that is quoted, in characters.
     const MOST: usize = 200;
     let said = one_line(raw.trim());
-    (has_prose(raw) && said.chars().count() <= MOST).then_some(said)
+    let is_word =
+        said.contains(char::is_alphabetic) && !said.contains([' ', ':', '{', '[', '<']) && !why.contains(&said);
+    ((has_prose(raw) || is_word) && said.chars().count() <= MOST).then_some(said)
 }
 
-/// Whether a text has two words in a row. Keys, and values of one word, which the errors name already, are not prose.
+/// Whether a text has two words in a row. A key with a value of one word, which the errors name already, is not prose.
 fn has_prose(text: &str) -> bool {
     let is_word = |word: &str| word.contains(char::is_alphabetic) && !word.ends_with(':');
     text.lines().any(|line| {

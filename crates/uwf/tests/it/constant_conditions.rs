@@ -57,8 +57,10 @@ fn constant_condition_gets_warning() {
         ("{}", "it is always false: "),
         ("{\"a\": 1, \"b\": steps}", "it is always true: "),
         // Worked out.
-        ("1 = 1", "it is always true: it reads nothing of the thread"),
-        ("2 > 3", "it is always false: it reads nothing of the thread"),
+        ("1 = 1", "it is always true: `1=1` reads nothing of the thread"),
+        ("2 > 3", "it is always false: `2 > 3` reads nothing of the thread"),
+        ("1 = 1 or steps[-1].output.n = 1", "it is always true: `1=1` reads nothing of the thread"),
+        ("steps[-1].output.n = 1 and 'a' = 'b'", "it is always false: "),
         ("$length(\"abc\") = 3", "it is always true: it reads nothing of the thread"),
         ("$count([1, 2]) > 1", "its result never changes: it reads nothing of the thread"),
         ("1 > \"a\"", "it always fails: "),

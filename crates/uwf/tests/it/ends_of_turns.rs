@@ -343,6 +343,8 @@ fn a_short_refusal_is_quoted() {
         ("json", "I can't help with that."),
         ("text", "I can't help with that."),
         ("text", "I'm sorry,\nbut no."),
+        ("text", "Declined."),
+        ("json", "ok"),
         ("text", "---\nstatus: refused\n---\nI will not do it."),
         ("json", "{\"error\":\"I refuse\"}"),
         ("text", "I cannot do this.\n\n{\"n\": \"x\"}"),
@@ -355,7 +357,7 @@ fn a_short_refusal_is_quoted() {
         assert!(ran.stderr.contains(&quoted), "{}", ran.stderr);
     }
     let long = "I can't help with that. ".repeat(20);
-    for said in [&*long, "{\"m\": 1}", "ok", "{\"n\": \"x\",\n\"m\": \"y\"}"] {
+    for said in [&*long, "{\"m\": 1}", "{\"n\": \"x\",\n\"m\": \"y\"}"] {
         let script = format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{said}\nE\n");
         let (home, thread) = with_worker(1, "output: json", &script);
         let ran = home.uwf(&["thread", "step", &thread]);

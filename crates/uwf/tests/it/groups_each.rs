@@ -207,8 +207,8 @@ fn words_of_work_stop_no_other_branch() {
 fn limit_of_the_parent_starts_no_more_branches() {
     let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 1\n"));
     home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\n");
-    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n'\nsleep 1.2\n");
-    let ran = home.uwf(&["run", "fix-all", "-p", "x", "--max-time", "2s"]);
+    home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n'\nsleep 2.2\n");
+    let ran = home.uwf(&["run", "fix-all", "-p", "x", "--max-time", "4s"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
     assert!(ran.stderr.contains("not begun"), "{}", ran.stderr);
     let played = runs(&home).iter().filter(|run| run.starts_with("fixes.")).count();
@@ -222,10 +222,10 @@ fn limit_of_the_parent_starts_no_more_branches() {
 
 #[test]
 fn limits_of_a_branch_stop_only_it() {
-    let home = map(&MAP.replace("    play: fixer", "    play: { role: fixer, limits: { maxTime: 1s } }"));
+    let home = map(&MAP.replace("    play: fixer", "    play: { role: fixer, limits: { maxTime: 3s } }"));
     home.file(
         "fixer.sh",
-        "test $UWF_BRANCH != fixes.b || { sleep 1.2; exit 3; }\nprintf -- '---\\ndone: true\\n---\\n'\n",
+        "test $UWF_BRANCH != fixes.b || { sleep 3.2; exit 3; }\nprintf -- '---\\ndone: true\\n---\\n'\n",
     );
     let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());

@@ -277,17 +277,17 @@ fn branch_at_its_own_limit_may_fail() {
             &planned(&format!(
                 "  fixer: {{ goal: x, {done}, with: {{ area: \"'a'\", files: \"[]\" }} }}
   quick: {{ goal: x }}
-  work: {{ play: [ {{ role: fixer, limits: {{ maxTime: 1s }}{more} }}, quick ] }}"
+  work: {{ play: [ {{ role: fixer, limits: {{ maxTime: 3s }}{more} }}, quick ] }}"
             )),
         );
         // Then the next step of the workflow that plays `fixer` may not begin.
-        home.file("read.sh", "sleep 1.2\necho Read.\n");
+        home.file("read.sh", "sleep 3.2\necho Read.\n");
         let ran = home.uwf(&["run", "nested", "-p", "x"]);
         assert_eq!(ran.code, Some(code), "{}", ran.transcript());
         if code == 0 {
             let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
             assert_eq!(output["quick"], "I am quick.");
-            assert!(output["fixer"]["failed"].as_str().unwrap().contains("its limit is 1 s"), "{output}");
+            assert!(output["fixer"]["failed"].as_str().unwrap().contains("its limit is 3 s"), "{output}");
             assert!(!runs(&home).contains(&"finish".to_owned()), "{:?}", runs(&home));
         } else {
             assert!(ran.stderr.contains("branch `fixer`"), "{}", ran.stderr);

@@ -68,9 +68,9 @@ fn a_thread_stops_at_its_cost_until_raised() {
 #[test]
 fn a_time_limit_ends_no_running_step() {
     let home = home();
-    home.worker("output: json", "#!/bin/sh\nsleep 1\necho '{\"n\": 1}'\n");
+    home.worker("output: json", "#!/bin/sh\nsleep 3\necho '{\"n\": 1}'\n");
     home.put("count-rounds", &counting_workflow(4));
-    let thread = start(&home, &["--max-time", "1s"]);
+    let thread = start(&home, &["--max-time", "3s"]);
     let ran = home.uwf(&["run", &thread]);
     assert_eq!(ran.code, Some(30), "the next one does not begin: {ran:?}");
     assert_eq!(home.json(&["thread", "show", &thread])["steps"], 1);

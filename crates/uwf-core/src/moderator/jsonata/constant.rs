@@ -7,7 +7,7 @@ use jsonata_core::value::with_stack;
 
 use super::super::truth::truth;
 use super::super::{HistoryReads, ThreadHistory};
-use super::{EvaluationSession, JsonataProgram, cost, functions, names, text, walk};
+use super::{EvalError, EvaluationSession, JsonataProgram, cost, functions, names, text, walk};
 
 /// Most comparisons of one expression that are reported. Every compilation searches for them, so keep the number small.
 const MOST_NAMED: usize = 8;
@@ -73,11 +73,21 @@ fn of_closed(tree: &AstNode, expression: &str) -> String {
     if !cost::is_plain(tree, expression) {
         return format!("its result never changes: {WHY}");
     }
-    let mut session = EvaluationSession::new(&ThreadHistory::default(), &HistoryReads::none());
-    match session.run(&JsonataProgram { tree: tree.clone() }) {
-        Ok(value) => format!("it is always {}: {WHY}", truth(value.as_ref())),
+    match truth_without_thread(tree) {
+        Ok(value) => format!("it is always {value}: {WHY}"),
         Err(error) => format!("it always fails: {error}"),
     }
+}
+
+fn truth_without_thread(tree: &AstNode) -> Result<bool, EvalError> {
+    let mut session = EvaluationSession::new(&ThreadHistory::default(), &HistoryReads::none());
+    session.run(&JsonataProgram { tree: tree.clone() }).map(|value| truth(value.as_ref()))
+}
+
+/// A comparison of two literals, such as `1 = 1`.
+fn of_literals(node: &AstNode, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
+    (literal(lhs).is_some() && literal(rhs).is_some()).then_some(())?;
+    always(truth_without_thread(node).ok()?, format!("`{}` reads nothing of the thread", text::render_node(node)))
 }
 
 fn always(value: bool, why: impl Into<String>) -> Option<ConstantTruth> {
@@ -194,7 +204,10 @@ impl ConstantReader<'_> {
             BinaryOp::In if matches!(rhs, AstNode::Array(items) if items.is_empty()) => {
                 always(false, "nothing is in an empty list")
             }
-            _ => with_itself(node).or_else(|| self.count(op, lhs, rhs)).or_else(|| self.part_compared(op, lhs, rhs)),
+            _ => with_itself(node)
+                .or_else(|| of_literals(node, lhs, rhs))
+                .or_else(|| self.count(op, lhs, rhs))
+                .or_else(|| self.part_compared(op, lhs, rhs)),
         }
     }
 
