@@ -453,13 +453,32 @@ impl AnswerSearch<'_> {
         }
     }
 
-    /// The number of the first line that has an object with keys of the schema behind other text.
-    fn inline_object(&self) -> Option<usize> {
+    /// Says why the first object with keys of the schema is not the output.
+    fn misplaced_object(&self) -> Option<String> {
         let has_object = |line: &str| {
             let object = line.find('{').map(|at| &line[at..]);
             object.is_some_and(|object| self.target.keys.names().any(|key| names_in_json(object, key)))
         };
-        self.text.lines().position(has_object).map(|line| line + 1)
+        let mut code: Option<CodeFence<'_>> = None;
+        for (index, line) in self.text.lines().enumerate() {
+            match (&code, CodeFence::from_line(line)) {
+                (Some(open), Some(fence)) if fence.closes(open) => code = None,
+                (None, fence) => code = fence,
+                _ => {}
+            }
+            if has_object(line) {
+                let at = index + 1;
+                return Some(match code.filter(|open| !open.may_hold_answer()) {
+                    Some(CodeFence { info, .. }) => format!(
+                        "the object in line {at} stands in a code block marked `{info}`: mark the block of the output `json`"
+                    ),
+                    None => format!(
+                        "line {at} has an object within a sentence, a list or a quotation: the output must begin its own line"
+                    ),
+                });
+            }
+        }
+        None
     }
 
     /// The number of the first line that begins an object or a list.
@@ -472,9 +491,7 @@ impl AnswerSearch<'_> {
         let keys: Vec<&str> = self.target.keys.names().take(MOST_NAMED).collect();
         let missing = || {
             let error = match self.form {
-                _ if let Some(line) = self.inline_object() => format!(
-                    "line {line} has an object within a sentence, a list or a quotation: the output must begin its own line"
-                ),
+                _ if let Some(misplaced) = self.misplaced_object() => misplaced,
                 _ if let Some(line) = self.other_json().filter(|_| !keys.is_empty()) => {
                     format!("the JSON in line {line} has none of the keys that are asked for: {}", keys.join(", "))
                 }

@@ -172,7 +172,7 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
         let first = std::mem::take(&mut expected);
         let report = match one_step(context, &thread, first, &mut signals, &mut progress) {
             Ok(report) => report,
-            Err(error) => match completed_before(context, &thread, &error, first, &signals) {
+            Err(error) => match completed_before(context, &thread, &error, first, Some(&signals)) {
                 Some(report) => return PrintableReport::new(&RunReport::ended(report, args.exit_code)),
                 None if error.kind == ErrorKind::Waiting && args.no_ask.asks() => {
                     match answered(context, &thread, error) {

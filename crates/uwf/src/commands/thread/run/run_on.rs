@@ -48,7 +48,7 @@ pub(super) fn run(
         let error = CommandError::from(error);
         // If the thread is stopped, its workflow on Temporal may not know yet.
         notify_temporal(context, thread, TemporalAction::Answer);
-        return match completed_before(context, thread, &error, expected) {
+        return match completed_before(context, thread, &error, expected, None) {
             Some(report) => PrintableReport::new(&RunReport::ended(report, exit_code)),
             None => run_report::stopped(context, thread, error),
         };

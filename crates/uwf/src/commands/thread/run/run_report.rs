@@ -51,16 +51,17 @@ impl CommandReport for RunReport {
     }
 }
 
-/// The report of a thread that has ended, but only if the error is that the thread had ended or was killed, or if the thread ended at the
-/// expected head.
+/// The report of a thread that has ended, but only if the error is that the thread had ended, or was killed during a step of this process
+/// (`signals`), or if the thread ended at the expected head.
 pub(super) fn completed_before(
     context: &CommandContext,
     thread: &ThreadId,
     error: &CommandError,
     expected: AnswerPrecondition,
-    signals: &SignalListener,
+    signals: Option<&SignalListener>,
 ) -> Option<StepReport> {
-    let is_end = error.kind == ErrorKind::NotFound || step::is_ended_by_kill(error.kind, signals);
+    let is_killed = signals.is_some_and(|signals| step::is_ended_by_kill(error.kind, signals));
+    let is_end = error.kind == ErrorKind::NotFound || is_killed;
     step::completed(context, thread).filter(|report| is_end || expected.head == Some(report.head))
 }
 
