@@ -14,6 +14,7 @@ pub mod inner_path;
 pub mod lock;
 pub mod log;
 pub(crate) mod machine;
+pub mod machine_schedules;
 pub mod marks;
 pub mod missing_thread;
 pub mod named_nodes;

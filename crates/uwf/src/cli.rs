@@ -325,10 +325,9 @@ fn in_root(context: &CommandContext, command: CommandGroup) -> CommandResult {
         CommandGroup::Store(command) => store::run(context, command),
         #[cfg(feature = "temporal")]
         CommandGroup::Worker(args) => worker::run(context, args),
-        #[cfg(feature = "temporal")]
         CommandGroup::Schedule(command) => schedule::run(context, command),
         #[cfg(not(feature = "temporal"))]
-        CommandGroup::Worker(_) | CommandGroup::Schedule(_) => Err(CommandError::without_temporal()),
+        CommandGroup::Worker(_) => Err(CommandError::without_temporal()),
         CommandGroup::Config(command) => config::run(context, command),
         CommandGroup::Log(args) => log::run(context, &args),
         CommandGroup::Otel(command) => otel::run(context, command),

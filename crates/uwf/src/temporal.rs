@@ -250,7 +250,7 @@ fn parent_of(context: &CommandContext, thread: &ThreadId) -> Result<Option<Threa
 }
 
 /// Whether a variable or the configuration has Temporal's address.
-fn is_known(context: &CommandContext) -> Result<bool, CommandError> {
+pub(crate) fn is_known(context: &CommandContext) -> Result<bool, CommandError> {
     let is_said = WHERE.iter().any(|variable| env::var_os(variable).is_some());
     Ok(is_said || context.home.config()?.temporal.is_some())
 }

@@ -6,6 +6,7 @@ pub(crate) mod new_thread;
 pub mod readiness;
 pub(crate) mod thread_input;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,9 +92,44 @@ pub struct StartReport {
 /// `Usage` for an empty prompt, an input that does not fit, an id of another thread, an unknown role in `--agent` or `--until`, or a worktree without a repository.
 /// `NotFound` for an unknown workflow or workspace. Errors of store and index.
 pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<StartReport> {
-    refuse_empty_prompt(&request.prompt)?;
     // Held from reading the workflow, which may have no name, until the head is set.
     let _hold = home.hold_nodes()?;
+    let PlannedStart { workflow, node, input, settings, worktree, mut notes } = match plan_start(home, request, cwd)? {
+        ControlFlow::Continue(planned) => planned,
+        ControlFlow::Break(started) => return Ok(started),
+    };
+    let head = put_start(home, &node, input)?;
+    let CreatedThread { thread, worktree, note } =
+        create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
+    notes.extend(note);
+    Ok(StartReport { workflow, thread, head, worktree, notes })
+}
+
+/// Makes the checks of [`start`] and creates nothing. Returns the notes for the person.
+///
+/// # Errors
+/// Each error of [`start`].
+pub fn check(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Vec<String>> {
+    let _hold = home.hold_nodes()?;
+    Ok(match plan_start(home, request, cwd)? {
+        ControlFlow::Continue(planned) => planned.notes,
+        ControlFlow::Break(started) => started.notes,
+    })
+}
+
+/// A thread that passed all checks and can be created.
+struct PlannedStart {
+    workflow: NodeHash,
+    node: StartNode,
+    input: Option<NodeDraft>,
+    settings: ThreadSettings,
+    worktree: Option<NewWorktree>,
+    notes: Vec<String>,
+}
+
+/// Checks a request. `Break` has the thread that an earlier identical request started.
+fn plan_start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<ControlFlow<StartReport, PlannedStart>> {
+    refuse_empty_prompt(&request.prompt)?;
     let ResolvedWorkflow { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     let workflow = nodes::workflow(home.store(), hash)?;
     if let Some(role) = request.runs.as_ref().and_then(|runs| runs.until.as_ref()) {
@@ -104,7 +140,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<StartRep
     let input = thread_input::prepare(home, &workflow, &request.input, &redactor)?;
     let node = StartNode { workflow: hash, prompt, parent: None, depth: None, input: input.hash() };
     if let Some(started) = started_before(home, request.id.as_ref(), &node)? {
-        return Ok(started);
+        return Ok(ControlFlow::Break(started));
     }
     // A workflow from a file was already checked.
     if matches!(origin, WorkflowOrigin::Registry | WorkflowOrigin::Store) {
@@ -142,11 +178,7 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<StartRep
     let StepPlan { settings, .. } = plan;
     notes.extend(replaced);
     notes.extend(input.note);
-    let head = put_start(home, &node, input.node)?;
-    let CreatedThread { thread, worktree, note } =
-        create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
-    notes.extend(note);
-    Ok(StartReport { workflow: hash, thread, head, worktree, notes })
+    Ok(ControlFlow::Continue(PlannedStart { workflow: hash, node, input: input.node, settings, worktree, notes }))
 }
 
 /// Required values of a workflow's input that a person can be asked for.

@@ -1,27 +1,43 @@
 //! `uwf schedule …`
 
+mod cron_times;
+#[cfg(not(feature = "temporal"))]
+mod no_temporal;
 #[cfg(feature = "temporal")]
-mod create;
-#[cfg(feature = "temporal")]
-mod list;
-#[cfg(feature = "temporal")]
-mod rm;
+mod on_temporal;
+mod on_this_machine;
+mod system_timer;
+
+use std::os::unix::process::CommandExt;
 
 use clap_complete::engine::ArgValueCompleter;
+use serde_json::{Value, json};
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::ROOT_VARIABLES;
+use uwf_engine::root::machine_schedules::MachineTimer;
 
+#[cfg(not(feature = "temporal"))]
+use self::no_temporal as on_temporal;
+use self::on_this_machine::StartedBySchedule;
 use crate::commands::thread::args::thread_input::InputArgs;
 use crate::complete;
+use crate::context::CommandContext;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, PrintableReport};
+use crate::style;
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Start a thread of a workflow at the times of a cron expression.
     Create(CreateArgs),
-    /// List the schedules.
+    /// List the schedules, and whether their timers run.
     #[command(alias = "ls")]
     List(ListArgs),
+    /// Start and run a thread of a schedule now, as its timer does.
+    Start(NameArgs),
     /// Remove a schedule; threads it started continue.
-    Rm(RmArgs),
+    Rm(NameArgs),
 }
 
 /// Examples of the group.
@@ -29,9 +45,10 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
   uwf schedule list
+  uwf schedule start weekly
   uwf schedule rm weekly
 
-Temporal keeps the schedules, and workers (uwf worker) run their threads.";
+systemd or cron starts the threads on this machine. With a Temporal server, workers (uwf worker) run them.";
 
 /// Arguments of `uwf schedule create`.
 #[derive(Debug, clap::Args)]
@@ -40,10 +57,11 @@ Examples:
   uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
   uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
   uwf schedule create monthly --workflow report --cron '0 6 1 * *' -p 'Write the report' --set period=month
+  uwf schedule create hourly --workflow triage --cron @hourly -p 'Triage new issues' --on temporal
 
-A paused thread, which is never stepped, holds workflow, task and input; each scheduled thread starts as its copy. A later
-version of the workflow applies only after the next `create`. A time is skipped if the previous thread has not ended,
-even if it waits for a person; `uwf schedule list` counts skipped times.")]
+A time is skipped if the previous thread has not ended, even if it waits for a person. `uwf schedule list` counts skipped
+times. On this machine, threads work in the directory in which you create the schedule, and use the workflow and the
+configuration of their time. On Temporal, a paused thread holds workflow, task and input, and each thread is its copy.")]
 pub(crate) struct CreateArgs {
     /// Its name.
     #[arg(value_name = "NAME", value_parser = name)]
@@ -59,6 +77,17 @@ pub(crate) struct CreateArgs {
     prompt: String,
     #[command(flatten)]
     input: InputArgs,
+    /// The program that starts the threads: by default Temporal if its address is known, else systemd, else cron.
+    #[arg(long, value_name = "TIMER")]
+    on: Option<ScheduleKeeper>,
+}
+
+/// The program that starts the threads of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ScheduleKeeper {
+    Systemd,
+    Cron,
+    Temporal,
 }
 
 /// Arguments of `uwf schedule list`.
@@ -66,22 +95,106 @@ pub(crate) struct CreateArgs {
 #[command(after_help = "Examples:\n  uwf schedule list")]
 pub(crate) struct ListArgs {}
 
-/// Arguments of `uwf schedule rm`.
+/// Arguments of `uwf schedule start` and `rm`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf schedule rm weekly")]
-pub(crate) struct RmArgs {
+#[command(after_help = "Examples:\n  uwf schedule start weekly\n  uwf schedule rm weekly")]
+pub(crate) struct NameArgs {
     /// Its name.
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
 }
 
+/// A schedule as JSON, and as a line for people.
+struct ScheduleRow {
+    report: Value,
+    text: String,
+}
+
 /// Runs a command of the group.
-#[cfg(feature = "temporal")]
-pub(crate) fn run(context: &crate::context::CommandContext, command: Command) -> crate::printer::CommandResult {
+pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
-        Command::Create(args) => create::run(context, args),
-        Command::List(ListArgs {}) => list::run(context),
-        Command::Rm(args) => rm::run(context, &args),
+        Command::Create(args) => create(context, args),
+        Command::List(ListArgs {}) => list(context),
+        Command::Start(args) => start(context, &args.name),
+        Command::Rm(args) => remove(context, &args.name),
+    }
+}
+
+fn create(context: &CommandContext, args: CreateArgs) -> CommandResult {
+    let keeper = args.on.map_or_else(|| default_keeper(context), Ok)?;
+    match keeper {
+        ScheduleKeeper::Systemd => on_this_machine::create(context, MachineTimer::Systemd, args),
+        ScheduleKeeper::Cron => on_this_machine::create(context, MachineTimer::Cron, args),
+        ScheduleKeeper::Temporal => on_temporal::create(context, args),
+    }
+}
+
+fn default_keeper(context: &CommandContext) -> Result<ScheduleKeeper, CommandError> {
+    if on_temporal::is_known(context)? {
+        return Ok(ScheduleKeeper::Temporal);
+    }
+    Ok(match system_timer::available()? {
+        MachineTimer::Systemd => ScheduleKeeper::Systemd,
+        MachineTimer::Cron => ScheduleKeeper::Cron,
+    })
+}
+
+fn list(context: &CommandContext) -> CommandResult {
+    let mut rows = on_this_machine::rows(context)?;
+    if on_temporal::is_known(context)? {
+        rows.extend(on_temporal::rows(context)?);
+    }
+    let text: String = rows.iter().map(|row| row.text.as_str()).collect();
+    let text = if text.is_empty() { "no schedules\n".to_owned() } else { text };
+    Ok(PrintableReport::value_with_text(Value::Array(rows.into_iter().map(|row| row.report).collect()), text))
+}
+
+fn remove(context: &CommandContext, name: &str) -> CommandResult {
+    if !on_this_machine::remove(context, name)? {
+        remove_elsewhere(context, name)?;
+    }
+    let text = format!("removed schedule {}; its threads continue\n", style::bold(name));
+    Ok(PrintableReport::value_with_text(json!({ "schedule": name, "removed": true }), text))
+}
+
+/// Removes a schedule that this machine does not have.
+fn remove_elsewhere(context: &CommandContext, name: &str) -> Result<(), CommandError> {
+    if !on_temporal::is_known(context)? {
+        return Err(unknown(name));
+    }
+    on_temporal::remove(context, name)
+}
+
+fn unknown(name: &str) -> CommandError {
+    CommandError::new(ErrorKind::NotFound, format!("this machine has no schedule `{name}`"))
+        .hint("`uwf schedule list` shows the schedules")
+}
+
+fn start(context: &CommandContext, name: &str) -> CommandResult {
+    match on_this_machine::start_thread(context, name)? {
+        StartedBySchedule::LeftOut(thread) => {
+            let text = format!("no thread was started: {thread} has not ended\n");
+            Ok(PrintableReport::value_with_text(json!({ "schedule": name, "leftOut": true, "thread": thread }), text))
+        }
+        StartedBySchedule::Started(thread) => {
+            // The run replaces this process, so a signal to it is a signal to the run.
+            let root = context.home.root();
+            let error = std::process::Command::new(context.home.bin())
+                .args(["run", thread.as_str(), "--no-ask"])
+                .env(ROOT_VARIABLES[0], root)
+                .exec();
+            Err(CommandError::new(ErrorKind::Io, format!("thread {thread} was started, but not run: {error}"))
+                .hint(format!("uwf run {thread}")))
+        }
+    }
+}
+
+/// How many times were skipped, as the end of a line.
+fn left_out_in_words(times: u64) -> String {
+    match times {
+        0 => String::new(),
+        1 => "; 1 time was left out, because the thread before had not ended".to_owned(),
+        times => format!("; {times} times were left out, because the thread before had not ended"),
     }
 }
 

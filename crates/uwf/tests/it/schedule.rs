@@ -1,11 +1,214 @@
-//! `uwf schedule` where nothing answers. What it does with a server is in tests/temporal.
+//! `uwf schedule` with systemd and cron, and where no Temporal server answers. What it does with a server is in tests/temporal.
 
-use serde_json::json;
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use uwf_testing::{TestHome, text};
 
 use crate::home;
 
 /// Exit code where no server answers; a build without Temporal has nobody to ask.
 const CODE: i32 = if cfg!(feature = "temporal") { 69 } else { 78 };
+
+/// A crontab in the file `table`.
+const CRONTAB: &str = "#!/bin/sh
+PATH=/usr/bin:/bin
+cd \"$(dirname \"$0\")\" || exit 1
+test ! -e crontab-fails || { echo 'crontab: no space left' >&2; exit 1; }
+case $1 in
+  -l) cat table 2> /dev/null || { echo 'no crontab for me' >&2; exit 1; } ;;
+  -) cat > table.new && mv table.new table ;;
+esac
+";
+
+/// A systemd that writes down what it is told.
+const SYSTEMCTL: &str = "#!/bin/sh
+PATH=/usr/bin:/bin
+cd \"$(dirname \"$0\")\" || exit 1
+shift
+case $1 in
+  show) test -e on || { echo ActiveState=inactive; exit; }; printf 'ActiveState=active\\nNextElapseUSecRealtime=Mon 2031-01-06 09:00:00 UTC\\n' ;;
+  enable) echo \"$*\" >> calls; test ! -e systemd-fails || { echo 'Failed to enable' >&2; exit 1; }; touch on ;;
+  disable) echo \"$*\" >> calls; rm -f on ;;
+esac
+";
+
+const ONE_ROLE: &str = "name: tidy
+description: x
+input: { type: object, properties: { level: { type: integer } }, required: [level] }
+roles:
+  worker: { goal: You tidy up. }
+graph:
+  $START: [ { role: worker } ]
+  worker: [ { role: $END } ]
+";
+
+const CREATE: [&str; 10] =
+    ["schedule", "create", "weekly", "--workflow", "tidy", "--cron", "0 9 * * 1", "-p", "up 100%", "--set=level=3"];
+
+fn scheduling() -> TestHome {
+    let home = home();
+    home.put("tidy", ONE_ROLE);
+    home.script("worker", "#!/bin/sh\nPATH=/usr/bin:/bin\ncat > prompt\npwd >> runs\necho done\n");
+    home.config("agents: { w: { command: worker, output: text }, h: { command: uwf-human } }\ndefaultAgent: w\n");
+    home
+}
+
+fn with_cron() -> TestHome {
+    let home = scheduling();
+    home.script("crontab", CRONTAB);
+    home
+}
+
+fn table(home: &TestHome) -> String {
+    fs::read_to_string(home.bin_dir().join("table")).unwrap_or_default()
+}
+
+/// Runs the newest line of the crontab as cron does: by `sh`, with an environment of its own.
+fn run_line(home: &TestHome) -> Option<i32> {
+    let table = table(home);
+    let line = table.lines().last().unwrap().strip_prefix("0 9 * * 1 ").unwrap().replace("\\%", "%");
+    Command::new("/bin/sh").args(["-c", &line]).env_clear().current_dir("/").status().unwrap().code()
+}
+
+fn schedules(home: &TestHome) -> Vec<Value> {
+    home.json(&["schedule", "list"]).as_array().unwrap().clone()
+}
+
+#[test]
+fn cron_line_starts_and_runs_threads() {
+    let home = with_cron();
+    fs::write(home.bin_dir().join("table"), "# mine\n5 4 * * * true\n").unwrap();
+    let created = home.json(&CREATE);
+    assert_eq!(created, json!({ "schedule": "weekly", "on": "cron", "cron": "0 9 * * 1" }));
+    assert!(table(&home).starts_with("# mine\n5 4 * * * true\n# uwf schedule weekly of "), "{}", table(&home));
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]), "nothing starts before its time");
+    assert_eq!(run_line(&home), Some(0), "{:?}", fs::read_to_string(home.root().join("schedule-weekly.log")));
+    let threads = home.json(&["thread", "list", "--all", "--label", "schedule=weekly"]);
+    assert_eq!((threads.as_array().unwrap().len(), &threads[0]["outcome"]), (1, &json!("succeeded")));
+    let prompt = fs::read_to_string(home.work().join("prompt")).unwrap();
+    assert!(prompt.contains("up 100%") && prompt.contains("level"), "{prompt}");
+    let row = &schedules(&home)[0];
+    assert_eq!((&row["active"], &row["lastThread"], &row["leftOut"]), (&json!(true), &threads[0]["thread"], &json!(0)));
+
+    let refused = home.uwf(&CREATE);
+    assert!(refused.code == Some(64) && refused.stderr.contains("uwf schedule rm weekly"), "{}", refused.transcript());
+    home.json(&["schedule", "rm", "weekly"]);
+    assert_eq!(table(&home), "# mine\n5 4 * * * true\n");
+    assert_eq!(schedules(&home), [0; 0]);
+    assert_eq!(home.uwf(&["schedule", "rm", "weekly"]).code, Some(69));
+    assert_eq!(home.uwf(&["schedule", "start", "weekly"]).code, Some(69));
+}
+
+#[test]
+fn time_is_left_out_while_thread_waits() {
+    let home = with_cron();
+    home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");
+    home.json(&CREATE);
+    assert_eq!(run_line(&home), Some(20), "it waits for a person");
+    let left_out = home.json(&["schedule", "start", "weekly"]);
+    assert_eq!(left_out["leftOut"], true);
+    assert_eq!(run_line(&home), Some(0));
+    let row = &schedules(&home)[0];
+    assert_eq!((&row["leftOut"], text(row, "lastThread")), (&json!(2), text(&left_out, "thread")));
+    home.json(&["thread", "kill", &text(row, "lastThread")]);
+    assert_eq!(run_line(&home), Some(20), "the next one begins");
+}
+
+#[test]
+fn two_timers_at_once_start_one_thread() {
+    let home = with_cron();
+    home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");
+    home.json(&CREATE);
+    let mut both = [(); 2].map(|()| home.command(&["schedule", "start", "weekly"]).spawn().unwrap());
+    let codes = both.each_mut().map(|timer| timer.wait().unwrap().code().unwrap());
+    assert_eq!(codes.iter().sum::<i32>(), 20, "one waits, one left its time out: {codes:?}");
+    assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn refused_schedule_leaves_nothing() {
+    let home = with_cron();
+    home.config("x-none: 1\n");
+    let with = |args: &[&str]| {
+        let refused = home.uwf(&[&CREATE[..5], args].concat());
+        assert_ne!(refused.code, Some(0), "{args:?}: {}", refused.transcript());
+        assert_eq!((table(&home), schedules(&home).len()), (String::new(), 0), "{args:?}");
+        refused.stderr
+    };
+    let (cron, task) = (["--cron", "0 9 * * 1"], ["-p", "x", "--set", "level=1"]);
+    assert!(with(&[&cron[..], &task].concat()).contains("no agent is configured"));
+    home.config("agents: { w: { command: worker, output: text } }\ndefaultAgent: w\n");
+    assert!(with(&[&["--cron", "0 25 * * *"], &task[..]].concat()).contains("`25` is no hour"));
+    assert!(with(&[&["--cron", "0 9 30 2 *"], &task[..]].concat()).contains("no month has such a day"));
+    assert!(with(&[&cron[..], &["-p", "x"]].concat()).contains("level"));
+    let zone = with(&[&["--cron", "CRON_TZ=Asia/Tokyo 0 9 * * *"], &task[..]].concat());
+    assert!(zone.contains("cron uses the time zone of this machine"), "{zone}");
+    fs::write(home.bin_dir().join("crontab-fails"), "").unwrap();
+    assert!(with(&[&cron[..], &task, &["--on", "cron"]].concat()).contains("no space left"));
+}
+
+#[test]
+fn gc_keeps_the_workflow_of_a_schedule() {
+    let home = with_cron();
+    let hash = text(&home.json(&["workflow", "show", "tidy"]), "hash");
+    home.json(&["workflow", "rm", "tidy"]);
+    home.json(&[&["schedule", "create", "weekly", "--workflow", &hash], &CREATE[5..]].concat());
+    home.json(&["gc", "--grace", "0s"]);
+    assert_eq!(run_line(&home), Some(0), "{:?}", fs::read_to_string(home.root().join("schedule-weekly.log")));
+}
+
+#[test]
+fn machine_without_timers_says_so() {
+    let home = scheduling();
+    let refused = home.uwf(&CREATE);
+    assert!(refused.code == Some(78) && refused.stderr.contains("--on temporal"), "{}", refused.transcript());
+}
+
+#[test]
+fn lost_timer_is_named() {
+    let home = with_cron();
+    home.json(&CREATE);
+    fs::write(home.bin_dir().join("table"), "").unwrap();
+    assert_eq!(schedules(&home)[0]["active"], false);
+    let listed = home.uwf(&["schedule", "list", "--format", "text"]).stdout;
+    assert!(listed.contains("NOT ACTIVE: your crontab has no such line"), "{listed}");
+    home.json(&["schedule", "rm", "weekly"]);
+}
+
+#[test]
+fn systemd_timer_starts_threads() {
+    let home = scheduling();
+    home.script("systemctl", SYSTEMCTL);
+    let units = home.work().join("units");
+    let uwf = |args: &[&str]| {
+        let done = home.command(args).env("XDG_CONFIG_HOME", &units).output().unwrap();
+        (
+            done.status.code(),
+            format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr)),
+        )
+    };
+    fs::write(home.bin_dir().join("systemd-fails"), "").unwrap();
+    let (code, said) = uwf(&CREATE);
+    assert!(code == Some(74) && said.contains("Failed to enable"), "{said}");
+    let unit = |kind: &str| units.join("systemd/user/uwf-weekly").with_extension(kind);
+    assert!(!unit("timer").exists() && !unit("service").exists(), "a refused timer leaves no files");
+    fs::remove_file(home.bin_dir().join("systemd-fails")).unwrap();
+
+    let (code, said) = uwf(&CREATE);
+    assert!(code == Some(0) && said.contains("\"on\":\"systemd\""), "{said}");
+    let timer = fs::read_to_string(unit("timer")).unwrap();
+    assert!(timer.contains("\nOnCalendar=mon *-*-* 9:0:00 UTC\n") && timer.contains("\nPersistent=true\n"), "{timer}");
+    let service = fs::read_to_string(unit("service")).unwrap();
+    assert!(service.contains(" schedule start weekly\n") && service.contains("\nKillMode=process\n"), "{service}");
+    let (_, listed) = uwf(&["schedule", "list"]);
+    assert!(listed.contains("\"next\":\"Mon 2031-01-06 09:00:00 UTC\""), "{listed}");
+    let (code, said) = uwf(&["schedule", "rm", "weekly"]);
+    assert!(code == Some(0) && !unit("timer").exists() && !unit("service").exists(), "{said}");
+    let calls = fs::read_to_string(home.bin_dir().join("calls")).unwrap();
+    assert!(calls.ends_with("enable --now uwf-weekly.timer\ndisable --now uwf-weekly.timer\n"), "{calls}");
+}
 
 #[test]
 fn commands_without_server_fail_and_create_nothing() {

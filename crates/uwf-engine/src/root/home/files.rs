@@ -72,6 +72,16 @@ impl Home {
         self.root.join("trusted-workflows")
     }
 
+    /// Schedules of this machine, for its owner only: they contain tasks.
+    pub(crate) fn schedules_file(&self) -> PathBuf {
+        self.root.join("schedules.json")
+    }
+
+    /// Lock for changes to the schedules.
+    pub(crate) fn schedules_lock(&self) -> PathBuf {
+        self.root.join("schedules.lock")
+    }
+
     /// `.env`.
     pub fn env_file(&self) -> PathBuf {
         self.root.join(".env")

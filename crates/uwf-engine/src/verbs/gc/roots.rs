@@ -234,7 +234,7 @@ impl GcRoots {
     }
 
     fn add_configuration(&mut self, home: &Home) -> Result<()> {
-        for path in [home.config_file(), home.trusted_file()] {
+        for path in [home.config_file(), home.trusted_file(), home.schedules_file()] {
             let text = match regular::read(&path, regular::MAX_TEXT) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 other => other.path_context("read", &path)?,

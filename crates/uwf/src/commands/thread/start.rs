@@ -10,7 +10,7 @@ use serde_json::json;
 use uwf_agents::ready;
 use uwf_core::input::InputRequest;
 use uwf_core::label::ThreadLabels;
-use uwf_engine::error::ErrorKind;
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
@@ -131,9 +131,9 @@ pub(super) fn readiness(until: Option<String>, steps: Option<u64>) -> ReadinessO
 }
 
 /// The task of a thread, and the values of its input.
-struct ThreadTask {
-    prompt: String,
-    input: InputRequest,
+pub(crate) struct ThreadTask {
+    pub(crate) prompt: String,
+    pub(crate) input: InputRequest,
 }
 
 /// Starts a thread with these options. Asks a person at the terminal for required values of the input that are missing.
@@ -144,6 +144,17 @@ pub(crate) fn begin(
     follows: StartFollowUp,
     no_ask: NoAsk,
 ) -> Result<start::StartReport, CommandError> {
+    let task = task(context, workflow, &mut options, no_ask)?;
+    begin_task(context, workflow, task, options, follows)
+}
+
+/// Takes the task and the input out of options. Asks a person at the terminal for required values of the input that are missing.
+pub(crate) fn task(
+    context: &CommandContext,
+    workflow: &str,
+    options: &mut StartOptions,
+    no_ask: NoAsk,
+) -> Result<ThreadTask, CommandError> {
     if options.prompt.as_deref() == Some("-") && options.input.is_stdin() {
         return Err(CommandError::usage("stdin can't be both the task and the input")
             .hint("put one of them into a file: `--input FILE`, or `-p \"$(cat FILE)\"`"));
@@ -160,16 +171,46 @@ pub(crate) fn begin(
     if no_ask.asks() {
         ask_input::complete(context, workflow, &mut input)?;
     }
-    begin_task(context, workflow, ThreadTask { prompt, input }, options, follows)
+    Ok(ThreadTask { prompt, input })
 }
 
-fn begin_task(
+/// Checks that a thread could be started with these options, and creates nothing. Prints notes for the person.
+pub(crate) fn check_task(
+    context: &CommandContext,
+    workflow: &str,
+    task: ThreadTask,
+    options: StartOptions,
+    follows: StartFollowUp,
+) -> Result<(), CommandError> {
+    requested(context, workflow, task, options, follows, |request| {
+        Ok(((), start::check(&context.home, request, &context.cwd)?))
+    })
+}
+
+/// Starts a thread for a task.
+pub(crate) fn begin_task(
     context: &CommandContext,
     workflow: &str,
     task: ThreadTask,
     options: StartOptions,
     follows: StartFollowUp,
 ) -> Result<start::StartReport, CommandError> {
+    requested(context, workflow, task, options, follows, |request| {
+        let started = start::start(&context.home, request, &context.cwd)?;
+        let notes = started.notes.clone();
+        Ok((started, notes))
+    })
+}
+
+/// Builds the request, lets the engine carry it out, and prints the notes for the person.
+fn requested<T>(
+    context: &CommandContext,
+    workflow: &str,
+    task: ThreadTask,
+    options: StartOptions,
+    follows: StartFollowUp,
+    carry_out: impl FnOnce(&start::StartRequest) -> Result<(T, Vec<String>), Error>,
+) -> Result<T, CommandError> {
     let ThreadTask { prompt, input } = task;
     let workspace = options.cwd.map_or_else(|| context.workspace(), Ok)?;
     let (config, problems, project) = project::checked_config(&context.home, &context.cwd.join(&workspace))?;
@@ -197,11 +238,10 @@ fn begin_task(
         },
         strict_limits: options.limits.strict_limits,
     };
-    let started = start::start(&context.home, &request, &context.cwd)
-        .map_err(CommandError::from)
-        .map_err(|error| with_trust_hint(error, project.as_ref()))?;
-    for note in &started.notes {
+    let (done, notes) =
+        carry_out(&request).map_err(CommandError::from).map_err(|error| with_trust_hint(error, project.as_ref()))?;
+    for note in &notes {
         context.printer.warn(note);
     }
-    Ok(started)
+    Ok(done)
 }

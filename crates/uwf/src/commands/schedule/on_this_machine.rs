@@ -1,0 +1,180 @@
+//! Schedules whose threads systemd or cron starts on this machine.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use uwf_core::input::{InputRequest, InputValues};
+use uwf_core::label::LabelFilter;
+use uwf_core::thread::ThreadId;
+use uwf_engine::root::machine_schedules::{self, HeldSchedules, LABEL, MachineSchedule, MachineTimer};
+use uwf_engine::views::list::{self, ThreadFilter};
+
+use super::cron_times::CronTimes;
+use super::system_timer::{self, TimedCommand, TimerStatus};
+use super::{CreateArgs, ScheduleRow, left_out_in_words, unknown};
+use crate::commands::thread::args::no_ask::NoAsk;
+use crate::commands::thread::start::{self, StartFollowUp, StartOptions, ThreadTask};
+use crate::context::CommandContext;
+use crate::error::CommandError;
+use crate::printer::{CommandResult, PrintableReport};
+use crate::style;
+
+/// Creates a schedule: its entry first, so that a timer never starts an unknown one.
+pub(super) fn create(context: &CommandContext, timer: MachineTimer, args: CreateArgs) -> CommandResult {
+    let CreateArgs { name, workflow, cron, prompt, input, on: _ } = args;
+    let times = CronTimes::parse(&cron).map_err(|why| {
+        CommandError::usage(format!("`{cron}`: {why}"))
+            .hint("minute, hour, day of the month, month and day of the week: '0 9 * * 1' is each Monday at 9:00 UTC")
+    })?;
+    let directory = context.workspace()?;
+    let workflow = match directory.join(&workflow) {
+        file if file.is_file() => file.canonicalize().unwrap_or(file).display().to_string(),
+        _ => workflow,
+    };
+    let mut options = StartOptions { prompt: Some(prompt), input, ..StartOptions::default() };
+    let ThreadTask { prompt, input } = start::task(context, &workflow, &mut options, NoAsk { no_ask: true })?;
+    let values = input.values.as_ref().map(|values| match values {
+        InputValues::Document(document) => document.value.clone(),
+        InputValues::Value { value, .. } => value.clone(),
+    });
+    let schedule = MachineSchedule {
+        cron: cron.clone(),
+        timer,
+        workflow: workflow.clone(),
+        prompt: prompt.clone(),
+        input: values,
+        set: input.set.clone(),
+        directory,
+        left_out: 0,
+    };
+    let follows = StartFollowUp::Steps { until: None, steps: None };
+    start::check_task(context, &workflow, ThreadTask { prompt, input }, StartOptions::default(), follows)?;
+
+    let mut held = HeldSchedules::hold(&context.home)?;
+    if held.by_name.contains_key(&name) {
+        return Err(CommandError::usage(format!("schedule `{name}` already exists"))
+            .hint(format!("to replace it: uwf schedule rm {name}")));
+    }
+    held.by_name.insert(name.clone(), schedule.clone());
+    held.write()?;
+    if let Err(error) = system_timer::create(timer, &times, &timed(context, &name, &schedule)) {
+        held.by_name.remove(&name);
+        held.write()?;
+        return Err(error);
+    }
+    if let Some(warning) = system_timer::warning(timer) {
+        context.printer.warn(&warning);
+    }
+    let by = by(timer);
+    let text = format!("schedule {} starts threads of {workflow} at `{cron}`, by {by}\n", style::bold(&name));
+    Ok(PrintableReport::value_with_text(json!({ "schedule": name, "on": timer, "cron": cron }), text))
+}
+
+/// The schedules of this machine, with what systemd and cron know of them.
+pub(super) fn rows(context: &CommandContext) -> Result<Vec<ScheduleRow>, CommandError> {
+    let schedules = machine_schedules::read(&context.home)?;
+    schedules.iter().map(|(name, schedule)| row(context, name, schedule)).collect()
+}
+
+fn row(context: &CommandContext, name: &str, schedule: &MachineSchedule) -> Result<ScheduleRow, CommandError> {
+    let MachineSchedule { cron, timer, workflow, directory, left_out, .. } = schedule;
+    let status = match CronTimes::parse(cron) {
+        Ok(times) => system_timer::status(*timer, &times, &timed(context, name, schedule)),
+        Err(why) => TimerStatus::Inactive(why),
+    };
+    let last = threads(context, name, true)?.into_iter().next();
+    let mut report = json!({
+        "schedule": name, "on": timer, "workflow": workflow, "cron": cron, "directory": directory,
+        "active": matches!(status, TimerStatus::Active(_)), "leftOut": left_out,
+    });
+    let when = match status {
+        TimerStatus::Active(Some(next)) => {
+            report["next"] = json!(next);
+            format!("next {next}")
+        }
+        TimerStatus::Active(None) => "active".to_owned(),
+        TimerStatus::Inactive(why) => {
+            report["why"] = json!(why);
+            style::red(&format!("NOT ACTIVE: {why}; to create it again: uwf schedule rm {name}"))
+        }
+    };
+    let last = last.map_or_else(String::new, |thread| {
+        report["lastThread"] = json!(thread);
+        format!("; last thread {thread}")
+    });
+    let (left_out, by) = (left_out_in_words(*left_out), by(*timer));
+    let text = format!("{}  threads of {workflow} at `{cron}`, {when}{last}{left_out}; by {by}\n", style::bold(name));
+    Ok(ScheduleRow { report, text })
+}
+
+/// Removes a schedule: its timer first, so that a timer never starts an unknown one. Returns whether there was one.
+pub(super) fn remove(context: &CommandContext, name: &str) -> Result<bool, CommandError> {
+    let mut held = HeldSchedules::hold(&context.home)?;
+    let Some(schedule) = held.by_name.get(name) else { return Ok(false) };
+    system_timer::remove(schedule.timer, &timed(context, name, schedule))?;
+    held.by_name.remove(name);
+    held.write()?;
+    Ok(true)
+}
+
+/// Starts a thread of a schedule, unless an earlier one has not ended.
+///
+/// # Errors
+/// `NotFound` for an unknown schedule, and each error of `uwf run`.
+pub(super) fn start_thread(context: &CommandContext, name: &str) -> Result<StartedBySchedule, CommandError> {
+    // Held until the thread is in the index, so that of two timers one starts a thread.
+    let mut held = HeldSchedules::hold(&context.home)?;
+    let Some(schedule) = held.by_name.get_mut(name) else {
+        return Err(unknown(name));
+    };
+    if let Some(thread) = threads(context, name, false)?.into_iter().next() {
+        schedule.left_out += 1;
+        held.write()?;
+        return Ok(StartedBySchedule::LeftOut(thread));
+    }
+    let MachineSchedule { workflow, prompt, input, set, directory, .. } = schedule;
+    let values = input.clone().map(|value| InputValues::Value { value, origin: format!("schedule {name}") });
+    let task = ThreadTask { prompt: prompt.clone(), input: InputRequest { values, set: set.clone() } };
+    let labels = [(LABEL.to_owned(), name.to_owned())].into();
+    let options = StartOptions { cwd: Some(directory.clone()), labels, ..StartOptions::default() };
+    let follows = StartFollowUp::Steps { until: None, steps: None };
+    Ok(StartedBySchedule::Started(start::begin_task(context, workflow, task, options, follows)?.thread))
+}
+
+/// The thread of a time of a schedule.
+pub(super) enum StartedBySchedule {
+    /// This thread was started.
+    Started(ThreadId),
+    /// None was started, because this one has not ended.
+    LeftOut(ThreadId),
+}
+
+/// The threads of a schedule, newest first: all, or those that have not ended.
+fn threads(context: &CommandContext, name: &str, all: bool) -> Result<Vec<ThreadId>, CommandError> {
+    let label = LabelFilter { key: LABEL.to_owned(), value: Some(name.to_owned()) };
+    let filter =
+        ThreadFilter { all, labels: vec![label], folds_branches: true, limit: Some(1), ..ThreadFilter::default() };
+    Ok(list::list(&context.home, &filter)?.rows.into_iter().map(|row| row.thread).collect())
+}
+
+fn timed<'c>(context: &'c CommandContext, name: &'c str, schedule: &'c MachineSchedule) -> TimedCommand<'c> {
+    TimedCommand {
+        name,
+        root: context.home.root(),
+        directory: &schedule.directory,
+        program: program(context.home.bin()),
+        path: std::env::var_os("PATH").unwrap_or_default(),
+    }
+}
+
+/// The file of this program, so that a timer finds it wherever it begins.
+fn program(bin: &Path) -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| bin.to_owned())
+}
+
+fn by(timer: MachineTimer) -> &'static str {
+    match timer {
+        MachineTimer::Systemd => "systemd",
+        MachineTimer::Cron => "cron",
+    }
+}

@@ -1,0 +1,304 @@
+//! Timers of systemd and lines of a crontab, for the schedules of this machine.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{ErrorKind as IoErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use jiff::tz::TimeZone;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::machine_schedules::MachineTimer;
+
+use super::cron_times::CronTimes;
+use crate::error::CommandError;
+
+/// The command of a timer.
+pub(super) struct TimedCommand<'c> {
+    /// Name of the schedule.
+    pub(super) name: &'c str,
+    /// The storage root.
+    pub(super) root: &'c Path,
+    /// The directory of its agents.
+    pub(super) directory: &'c Path,
+    /// The file of this program.
+    pub(super) program: PathBuf,
+    /// `PATH` of today, with the programs of the agents.
+    pub(super) path: OsString,
+}
+
+/// The state of a timer, by systemd or cron.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TimerStatus {
+    /// Its threads will be started; systemd also says when the next one will.
+    Active(Option<String>),
+    /// The timer does not exist or does not run, with the reason.
+    Inactive(String),
+}
+
+/// The timer that this machine has: systemd if it manages this user's services, else cron.
+pub(super) fn available() -> Result<MachineTimer, CommandError> {
+    if run(Command::new("systemctl").args(["--user", "show-environment"])).is_ok_and(|output| output.status.success()) {
+        return Ok(MachineTimer::Systemd);
+    }
+    if crontab().is_ok() {
+        return Ok(MachineTimer::Cron);
+    }
+    Err(CommandError::new(
+        ErrorKind::Config,
+        "this machine has no timer for you: systemd does not manage your services, and cron is not installed",
+    )
+    .hint("install cron, or use a Temporal server: --on temporal"))
+}
+
+/// Creates the timer of a schedule and lets it run.
+pub(super) fn create(timer: MachineTimer, times: &CronTimes, command: &TimedCommand<'_>) -> Result<(), CommandError> {
+    for path in [command.root, command.directory, &command.program, Path::new(&command.path)] {
+        if path.to_str().is_none_or(|text| text.contains(char::is_control)) {
+            return Err(CommandError::new(ErrorKind::Config, format!("{path:?} can't be written into a timer"))
+                .hint("its name must be UTF-8 without control characters"));
+        }
+    }
+    match timer {
+        MachineTimer::Systemd => create_units(times, command),
+        MachineTimer::Cron => {
+            check_zone(times)?;
+            let mut lines = without_block(&crontab()?, command);
+            let _ = writeln!(lines, "{}\n{} {}", marker(command), times.fields, cron_command(command));
+            write_crontab(&lines)
+        }
+    }
+}
+
+/// Removes the timer of a schedule, if it exists.
+pub(super) fn remove(timer: MachineTimer, command: &TimedCommand<'_>) -> Result<(), CommandError> {
+    match timer {
+        MachineTimer::Systemd => {
+            let files = unit_files(command)?;
+            if files.iter().any(|file| file.exists()) {
+                // A timer that systemd does not know is no reason to keep its files.
+                let _ = run(Command::new("systemctl").args(["--user", "disable", "--now", &unit(command, "timer")]));
+                for file in files.iter().filter(|file| file.exists()) {
+                    std::fs::remove_file(file).map_err(|error| {
+                        CommandError::new(ErrorKind::Io, format!("cannot remove {}: {error}", file.display()))
+                    })?;
+                }
+                systemctl(&["daemon-reload"])?;
+            }
+            Ok(())
+        }
+        MachineTimer::Cron => {
+            let before = crontab()?;
+            let after = without_block(&before, command);
+            if after == before { Ok(()) } else { write_crontab(&after) }
+        }
+    }
+}
+
+/// Asks systemd or cron whether it starts the threads of a schedule.
+pub(super) fn status(timer: MachineTimer, times: &CronTimes, command: &TimedCommand<'_>) -> TimerStatus {
+    match timer {
+        MachineTimer::Systemd => unit_status(command),
+        MachineTimer::Cron => match crontab() {
+            Err(error) => TimerStatus::Inactive(error.error),
+            Ok(table) => {
+                let line = format!("{} {}", times.fields, cron_command(command));
+                match table.lines().any(|other| other == line) {
+                    true => TimerStatus::Active(None),
+                    false => TimerStatus::Inactive("your crontab has no such line".to_owned()),
+                }
+            }
+        },
+    }
+}
+
+/// A warning about what keeps the timer of a user from running.
+pub(super) fn warning(timer: MachineTimer) -> Option<String> {
+    if timer == MachineTimer::Cron {
+        return None;
+    }
+    let shown = run(Command::new("loginctl").args(["show-user", "--property", "Linger", "--value", "self"])).ok()?;
+    (String::from_utf8_lossy(&shown.stdout).trim() == "no").then(|| {
+        "systemd runs your timers only while you are logged in; `loginctl enable-linger` keeps them running".to_owned()
+    })
+}
+
+fn create_units(times: &CronTimes, command: &TimedCommand<'_>) -> Result<(), CommandError> {
+    let [timer, service] = unit_files(command)?;
+    let directory = timer.parent().unwrap_or(Path::new("/"));
+    let calendar: String = times.calendar().iter().map(|time| format!("OnCalendar={time}\n")).collect();
+    let TimedCommand { name, root, directory: workspace, program, path } = command;
+    let note = format!("[Unit]\nDescription=uwf schedule {name}\n");
+    // `Persistent` makes up for a time at which the machine was off.
+    let timer_text =
+        format!("{note}\n[Timer]\n{calendar}Persistent=true\nAccuracySec=1s\n\n[Install]\nWantedBy=timers.target\n");
+    // 20: a thread that waits for a person has not failed. `process`: agents outlive uwf, so that nothing paid for is lost.
+    let service_text = format!(
+        "{note}\n[Service]\nType=oneshot\nWorkingDirectory={}\nEnvironment={}\nEnvironment={}\nExecStart={} schedule start {name}\nSuccessExitStatus=20\nKillMode=process\n",
+        specifiers(&workspace.display().to_string()),
+        quoted(&format!("WORKFLOW_STORAGE_ROOT={}", root.display())),
+        quoted(&format!("PATH={}", Path::new(path).display())),
+        quoted(&program.display().to_string()).replace('$', "$$"),
+    );
+    let written = std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::write(&service, service_text))
+        .and_then(|()| std::fs::write(&timer, timer_text));
+    let made = written
+        .map_err(|error| CommandError::new(ErrorKind::Io, format!("cannot write to {}: {error}", directory.display())))
+        .and_then(|()| systemctl(&["daemon-reload"]))
+        .and_then(|()| systemctl(&["enable", "--now", &unit(command, "timer")]));
+    if made.is_err() {
+        let _ = remove(MachineTimer::Systemd, command);
+    }
+    made
+}
+
+fn unit_status(command: &TimedCommand<'_>) -> TimerStatus {
+    let unit = unit(command, "timer");
+    let properties = "--property=ActiveState,NextElapseUSecRealtime";
+    let shown = match run(Command::new("systemctl").args(["--user", "show", &unit, properties])) {
+        Ok(shown) if shown.status.success() => String::from_utf8_lossy(&shown.stdout).into_owned(),
+        Ok(shown) => return TimerStatus::Inactive(last_line(&shown)),
+        Err(error) => return TimerStatus::Inactive(error.error),
+    };
+    let value = |key: &str| shown.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim().to_owned();
+    match value("ActiveState=") {
+        state if state == "active" => {
+            TimerStatus::Active(Some(value("NextElapseUSecRealtime=")).filter(|next| !next.is_empty()))
+        }
+        state if state.is_empty() => TimerStatus::Inactive(format!("systemd does not know {unit}")),
+        state => TimerStatus::Inactive(format!("{unit} is {state}")),
+    }
+}
+
+/// The files of the timer and its service.
+fn unit_files(command: &TimedCommand<'_>) -> Result<[PathBuf; 2], CommandError> {
+    let configured = std::env::var_os("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let directory = configured
+        .or_else(|| std::env::home_dir().map(|home| home.join(".config")))
+        .ok_or_else(|| CommandError::new(ErrorKind::Config, "neither HOME nor XDG_CONFIG_HOME is set"))?
+        .join("systemd/user");
+    Ok(["timer", "service"].map(|kind| directory.join(unit(command, kind))))
+}
+
+fn unit(command: &TimedCommand<'_>, kind: &str) -> String {
+    format!("uwf-{}.{kind}", command.name)
+}
+
+/// A word of a unit file, in which systemd expands nothing.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", specifiers(text).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn specifiers(text: &str) -> String {
+    text.replace('%', "%%")
+}
+
+fn systemctl(args: &[&str]) -> Result<(), CommandError> {
+    let output = run(Command::new("systemctl").arg("--user").args(args))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(CommandError::new(
+            ErrorKind::Io,
+            format!("`systemctl --user {}` failed: {}", args.join(" "), last_line(&output)),
+        )),
+    }
+}
+
+/// The user's crontab; empty if there is none.
+fn crontab() -> Result<String, CommandError> {
+    let output = run(Command::new("crontab").arg("-l"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false if said.contains("no crontab") => Ok(String::new()),
+        false => Err(CommandError::new(ErrorKind::Io, format!("`crontab -l` failed: {}", last_line(&output)))),
+    }
+}
+
+fn write_crontab(table: &str) -> Result<(), CommandError> {
+    let mut child = Command::new("crontab")
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| not_started("crontab", &error))?;
+    // A crontab that ends early says why.
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(table.as_bytes()));
+    let output = child.wait_with_output().map_err(|error| not_started("crontab", &error))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(CommandError::new(ErrorKind::Io, format!("`crontab -` failed: {}", last_line(&output)))
+            .hint("the crontab is unchanged")),
+    }
+}
+
+/// The comment above the line of a schedule. The storage root is part of it, because several have schedules of the same name.
+fn marker(command: &TimedCommand<'_>) -> String {
+    format!("# uwf schedule {} of {}", command.name, command.root.display())
+}
+
+/// A crontab without the line of a schedule.
+fn without_block(table: &str, command: &TimedCommand<'_>) -> String {
+    let marker = marker(command);
+    let mut lines = table.lines();
+    let mut kept = String::new();
+    while let Some(line) = lines.next() {
+        if line == marker {
+            lines.next();
+        } else {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// The command of a line. Cron would send the output as mail, so it goes to a file.
+fn cron_command(command: &TimedCommand<'_>) -> String {
+    let TimedCommand { name, root, directory, program, path } = command;
+    let log = root.join(format!("schedule-{name}.log"));
+    let word = |path: &Path| shlex::try_quote(&path.display().to_string()).map(Cow::into_owned).unwrap_or_default();
+    let line = format!(
+        "cd {} && PATH={} WORKFLOW_STORAGE_ROOT={} {} schedule start {name} >{} 2>&1",
+        word(directory),
+        word(Path::new(path)),
+        word(root),
+        word(program),
+        word(&log),
+    );
+    // An unescaped `%` is a line break in a crontab.
+    line.replace('%', "\\%")
+}
+
+/// Refuses times in another zone than cron's: its lines can't name one.
+fn check_zone(times: &CronTimes) -> Result<(), CommandError> {
+    let own = TimeZone::system();
+    let own = own.iana_name().unwrap_or("UTC");
+    let is_utc = |zone: &str| matches!(zone, "UTC" | "Etc/UTC" | "Etc/UCT" | "UCT" | "Universal" | "Zulu");
+    if times.zone == own || (is_utc(&times.zone) && is_utc(own)) {
+        return Ok(());
+    }
+    let CronTimes { zone, fields, .. } = times;
+    Err(CommandError::new(ErrorKind::Config, format!("cron uses the time zone of this machine, {own}, not {zone}"))
+        .hint(format!("give the times of that zone: --cron 'CRON_TZ={own} {fields}'")))
+}
+
+fn run(command: &mut Command) -> Result<Output, CommandError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null()).output().map_err(|error| not_started(&program, &error))
+}
+
+fn not_started(program: &str, error: &std::io::Error) -> CommandError {
+    match error.kind() {
+        IoErrorKind::NotFound => CommandError::new(ErrorKind::Config, format!("program `{program}` is not on PATH")),
+        _ => CommandError::new(ErrorKind::Io, format!("cannot start `{program}`: {error}")),
+    }
+}
+
+fn last_line(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    said.trim().lines().last().map_or_else(|| output.status.to_string(), str::to_owned)
+}
