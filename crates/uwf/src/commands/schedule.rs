@@ -57,7 +57,7 @@ Examples:
   uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
   uwf schedule create nightly --workflow tidy --cron 'CRON_TZ=Europe/Berlin 30 2 * * *' -p - < task.md
   uwf schedule create monthly --workflow report --cron '0 6 1 * *' -p 'Write the report' --set period=month
-  uwf schedule create hourly --workflow triage --cron @hourly -p 'Triage new issues' --on temporal
+  uwf schedule create hourly --workflow triage --cron '15 * * * *' -p 'Triage new issues' --on temporal
 
 A time is skipped if the previous thread has not ended, even if it waits for a person. `uwf schedule list` counts skipped
 times. On this machine, threads work in the directory in which you create the schedule, and use the workflow and the
