@@ -31,7 +31,7 @@ use crate::style;
 pub(crate) enum Command {
     /// Start a thread of a workflow at the times of a cron expression.
     Create(CreateArgs),
-    /// List the schedules, and whether their timers run.
+    /// List the schedules: their times, timers and newest threads.
     #[command(alias = "ls")]
     List(ListArgs),
     /// Start and run a thread of a schedule now, as its timer does.
