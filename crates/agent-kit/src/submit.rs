@@ -4,6 +4,7 @@
 use durable_files::regular;
 use json_cas::{NodeDraft, NodeHash};
 use serde_json::Value;
+use uwf_core::activity;
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::ExtractRungs;
 use uwf_core::extract::ExtractionFailure;
@@ -273,6 +274,11 @@ fn store(
     let mut attempts = context.attempt().map(|attempt| attempt.opened.earlier.clone()).unwrap_or_default();
     attempts
         .extend(context.attempt().and_then(|attempt| said(context, &mut batch, attempt, (agent_hash, raw), redactor)));
+    let denied = denied_calls(answer, redactor);
+    let mut extras = extracted.extras;
+    if !denied.is_empty() {
+        extras.insert(node::DENIED_CALLS.to_owned(), denied.into());
+    }
     let session = ReactSession {
         agent: agent_hash,
         role: context.role_name().to_owned(),
@@ -285,12 +291,24 @@ fn store(
         source: answer.source.clone(),
         extracted_by: extracted.by,
         session_id: answer.session_id.clone(),
-        extras: (!extracted.extras.is_empty()).then_some(extracted.extras),
+        extras: (!extras.is_empty()).then_some(extras),
         extraction: extracted.rungs,
     };
     let detail = if answer.is_resumed { ResumedSession { session, resumed: true }.draft() } else { session.draft() };
     let detail = batch.add(redactor.draft(detail));
     finish(context, batch, output, detail, redactor)
+}
+
+/// The tool calls that were denied, each once. A shortened secret would not be recognized, so they are redacted here.
+fn denied_calls(answer: &AgentAnswer, redactor: &SecretRedactor) -> Vec<String> {
+    let calls = answer.turns.iter().flat_map(|turn| &turn.tool_calls).filter(|call| activity::is_denied(&call.result));
+    let mut denied = Vec::new();
+    for call in calls.map(|call| activity::denied_call(&call.name, &redactor.text(&call.arguments))) {
+        if !denied.contains(&call) {
+            denied.push(call);
+        }
+    }
+    denied
 }
 
 /// The stderr of a successful attempt, as an attempt node without an error; `None` if it is empty.

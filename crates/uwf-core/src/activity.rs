@@ -1,8 +1,8 @@
-//! The activity of an agent in a few words: "runs pytest", "reads src/main.rs".
+//! The activity of an agent in a few words: "runs pytest", "reads src/main.rs", and the tool calls that it was not permitted.
 
 use serde_json::Value;
 
-use crate::text::one_line;
+use crate::text::{ellipsize, one_line};
 
 /// Keys of a tool's arguments with a command.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
@@ -13,24 +13,66 @@ const PATHS: [&str; 4] = ["file_path", "filePath", "absolute_path", "path"];
 /// Parts of the names of tools that change a file.
 const CHANGES: [&str; 5] = ["write", "edit", "patch", "replace", "create"];
 
+/// Last line of the result of a denied tool call. Importers of traces write it, because only they know what a program prints for that.
+const DENIED: &str = "[denied]";
+
+/// Characters shown of a denied tool call.
+const DENIED_CALL: usize = 100;
+
+/// What a tool call runs or touches.
+enum CallSubject {
+    Command(String),
+    Path(String),
+}
+
+impl CallSubject {
+    fn of_call(name: &str, arguments: &str) -> Option<CallSubject> {
+        let parsed: Option<Value> = serde_json::from_str(arguments).ok();
+        let known = |keys: &[&str]| {
+            let object = parsed.as_ref()?.as_object()?;
+            keys.iter().find_map(|key| object.get(*key)?.as_str()).map(str::to_owned)
+        };
+        let is_plain = name == "shell" && parsed.as_ref().is_none_or(|parsed| !parsed.is_object());
+        let plain = || is_plain.then(|| arguments.to_owned());
+        let command = known(&COMMANDS).or_else(plain).map(|command| one_line(without_shell(&command)));
+        command.map(CallSubject::Command).or_else(|| known(&PATHS).map(|path| CallSubject::Path(one_line(&path))))
+    }
+}
+
 /// A tool call in one line.
 pub fn describe_call(name: &str, arguments: &str) -> String {
-    let parsed: Option<Value> = serde_json::from_str(arguments).ok();
-    let known = |keys: &[&str]| {
-        let object = parsed.as_ref()?.as_object()?;
-        keys.iter().find_map(|key| object.get(*key)?.as_str()).map(str::to_owned)
-    };
-    let plain =
-        || (name == "shell" && parsed.as_ref().is_none_or(|parsed| !parsed.is_object())).then(|| arguments.to_owned());
-    if let Some(command) = known(&COMMANDS).or_else(plain) {
-        return format!("runs {}", one_line(without_shell(&command)));
-    }
     let lower = name.to_lowercase();
-    match known(&PATHS) {
-        Some(path) if lower.contains("read") || lower.contains("view") => format!("reads {}", one_line(&path)),
-        Some(path) if CHANGES.iter().any(|part| lower.contains(part)) => format!("changes {}", one_line(&path)),
+    match CallSubject::of_call(name, arguments) {
+        Some(CallSubject::Command(command)) => format!("runs {command}"),
+        Some(CallSubject::Path(path)) if lower.contains("read") || lower.contains("view") => format!("reads {path}"),
+        Some(CallSubject::Path(path)) if CHANGES.iter().any(|part| lower.contains(part)) => format!("changes {path}"),
         _ => one_line(&format!("{name} {arguments}")),
     }
+}
+
+/// The result of a tool call that was denied, with what the program said about it.
+pub fn denied_result(said: &str) -> String {
+    match said.trim_end() {
+        "" => DENIED.to_owned(),
+        said if is_denied(said) => said.to_owned(),
+        said => format!("{said}\n{DENIED}"),
+    }
+}
+
+/// Whether a tool call was denied, by its result.
+pub fn is_denied(result: &str) -> bool {
+    result.lines().next_back() == Some(DENIED)
+}
+
+/// A denied tool call in few words: `Bash(cargo test)`.
+pub fn denied_call(name: &str, arguments: &str) -> String {
+    let call = match CallSubject::of_call(name, arguments) {
+        Some(CallSubject::Command(subject) | CallSubject::Path(subject)) if subject != name => {
+            format!("{}({subject})", one_line(name))
+        }
+        _ => one_line(name),
+    };
+    ellipsize(&call, DENIED_CALL).into_owned()
 }
 
 /// A command without the shell that runs it, as codex writes it: `/bin/bash -lc 'COMMAND'`.
@@ -59,5 +101,22 @@ mod tests {
         ] {
             assert_eq!(describe_call(name, arguments), expected);
         }
+    }
+
+    #[test]
+    fn denied_calls_name_tool_and_subject() {
+        for (name, arguments, expected) in [
+            ("Bash", r#"{"command":"cargo test"}"#, "Bash(cargo test)"),
+            ("shell", "/bin/bash -lc 'cargo test'", "shell(cargo test)"),
+            ("Write", r#"{"file_path":"a.rs","content":"x"}"#, "Write(a.rs)"),
+            ("rm -rf target", r#"{"command":"rm -rf target"}"#, "rm -rf target"),
+            ("WebFetch", r#"{"url":"http://x"}"#, "WebFetch"),
+        ] {
+            assert_eq!(denied_call(name, arguments), expected);
+        }
+        let result = denied_result("no\n");
+        assert_eq!((result.as_str(), denied_result("").as_str()), ("no\n[denied]", "[denied]"));
+        assert_eq!(denied_result(&result), result);
+        assert!(is_denied(&result) && !is_denied("[denied] is a word\n") && !is_denied(""));
     }
 }

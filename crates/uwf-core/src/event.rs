@@ -93,6 +93,9 @@ pub enum ThreadEventKind {
         /// Node with the record of what the agent did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         node: Option<NodeHash>,
+        /// Tool calls that were denied to the agent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        denied: Vec<String>,
     },
     /// A step became the head.
     Step(Box<Step>),

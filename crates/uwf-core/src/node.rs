@@ -364,6 +364,9 @@ pub struct ReactSession {
 /// The source of a session in which a command's exit code is the output. Its text is part of the output.
 pub const COMMAND_SOURCE: &str = "exit";
 
+/// The key of denied tool calls in the `extras` of a session: a list of texts. The header of an answer cannot have it.
+pub const DENIED_CALLS: &str = "denied";
+
 /// The source of a session about a branch that failed, in the thread of a group that continues without it.
 pub const GROUP_SOURCE: &str = "play";
 

@@ -17,6 +17,7 @@ server it was given, told as a tool call), {"touch": file}, {"sleep": s}, {"hang
 
 Everything it hears is in `heard.jsonl`.
 """
+import itertools
 import json
 import os
 import queue
@@ -33,6 +34,7 @@ with open("pids", "a") as pids:
     pids.write(f"{os.getpid()}\n")
 
 inbox = queue.Queue()
+asked_before = itertools.count()
 cancelled = threading.Event()
 heard = open("heard.jsonl", "a")
 
@@ -118,7 +120,7 @@ def call_tool(tool, arguments):
 def permission(asked):
     kinds = asked.get("options", ["allow_always", "allow_once", "reject_once"])
     options = [{"optionId": f"o-{kind}", "name": kind, "kind": kind} for kind in kinds]
-    call = {"toolCallId": "asked", "title": asked["title"], "kind": asked.get("kind"), "rawInput": asked.get("input")}
+    call = {"toolCallId": f"asked-{next(asked_before)}", "title": asked["title"], "kind": asked.get("kind"), "rawInput": asked.get("input")}
     reply = request("session/request_permission", {"sessionId": session, "toolCall": call, "options": options})
     outcome = reply["result"]["outcome"]
     update("agent_message_chunk", content={"type": "text", "text": f"[{outcome.get('optionId', 'cancelled')}] "})

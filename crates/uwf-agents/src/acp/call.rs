@@ -1,7 +1,10 @@
 //! One tool call of an agent, assembled from all updates about it.
 
+use std::borrow::Cow;
+
 use agent_kit::answer::AgentToolCall;
 use serde_json::{Value, json};
+use uwf_core::activity;
 use uwf_core::text::without_end;
 
 /// Bytes kept of a call's arguments, and of its result.
@@ -19,6 +22,8 @@ pub(super) struct AcpToolCall {
     input: Option<String>,
     output: Option<String>,
     content: Option<String>,
+    /// Whether its request for permission was denied.
+    is_denied: bool,
     begun_ms: u64,
     ended_ms: Option<u64>,
 }
@@ -46,6 +51,11 @@ impl AcpToolCall {
         }
     }
 
+    /// Marks the call as denied.
+    pub(super) fn deny(&mut self) {
+        self.is_denied = true;
+    }
+
     /// The tool's name if the agent reports it, otherwise the title of the call.
     pub(super) fn name(&self) -> &str {
         let names = [&self.tool, &self.title, &self.kind];
@@ -62,7 +72,7 @@ impl AcpToolCall {
         AgentToolCall {
             name: self.name().to_owned(),
             arguments: self.input.clone().unwrap_or_default(),
-            result: self.result().to_owned(),
+            result: self.result().into_owned(),
             duration_ms: self.ended_ms.map_or(0, |ended| ended.saturating_sub(self.begun_ms)),
         }
     }
@@ -70,13 +80,15 @@ impl AcpToolCall {
     /// The call in full, as text.
     pub(super) fn as_text(&self) -> String {
         let input = self.input.as_ref().map(|input| format!(" {input}")).unwrap_or_default();
-        let result = if self.result().is_empty() { String::new() } else { format!("\n{}", self.result()) };
+        let result = self.result();
+        let result = if result.is_empty() { String::new() } else { format!("\n{result}") };
         format!("[tool call: {}, {}]{input}{result}", self.name(), self.status)
     }
 
     /// The tool's result, as the model got it where the agent reports that.
-    fn result(&self) -> &str {
-        self.output.as_deref().or(self.content.as_deref()).unwrap_or_default()
+    fn result(&self) -> Cow<'_, str> {
+        let said = self.output.as_deref().or(self.content.as_deref()).unwrap_or_default();
+        if self.is_denied { activity::denied_result(said).into() } else { said.into() }
     }
 }
 

@@ -56,6 +56,16 @@ impl PermissionDecision {
     }
 }
 
+/// Whether a decision denies the request. A cancelled request counts, because its call is not made.
+pub fn denies(decision: &PermissionDecision, params: &Value) -> bool {
+    match decision {
+        PermissionDecision::NoneFits | PermissionDecision::Ask(_) => true,
+        PermissionDecision::Pick(picked) => {
+            ["reject_once", "reject_always"].iter().any(|kind| option(params, kind).as_ref() == Some(picked))
+        }
+    }
+}
+
 /// The request in one line.
 pub fn what(params: &Value) -> String {
     let call = params.get("toolCall").unwrap_or(&Value::Null);

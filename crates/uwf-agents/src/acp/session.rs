@@ -379,6 +379,10 @@ impl AcpSession {
                 let decision = permission::decide(self.settings.permissions, &params);
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
+                if let Some(call) = params.get("toolCall").filter(|_| permission::denies(&decision, &params)) {
+                    let at_ms = listening.elapsed_ms();
+                    listening.transcript.deny(call, at_ms);
+                }
                 match decision {
                     PermissionDecision::Ask(asked) => return Err(self.ask_a_person(&asked, listening)),
                     PermissionDecision::Pick(option) => {

@@ -96,6 +96,19 @@ impl AcpTranscript {
         }
     }
 
+    /// Marks a tool call as denied, by the `toolCall` of its request for permission. Some agents report the call only there.
+    pub fn deny(&mut self, call: &Value, at_ms: u64) {
+        let Some(id) = call.get("toolCallId").and_then(Value::as_str) else { return };
+        // Such a call has no block: it must not separate texts that are one answer.
+        if !self.calls.iter().any(|known| known.id == id) && self.calls.len() < MAX_CALLS {
+            self.calls.push(AcpToolCall::new(id, at_ms));
+        }
+        if let Some(known) = self.calls.iter_mut().rfind(|known| known.id == id) {
+            known.update(call, at_ms);
+            known.deny();
+        }
+    }
+
     /// The answer: the last text after the last tool call, or the last text before it if none followed.
     pub fn answer(&self) -> &str {
         let texts = self.blocks.iter().rev().filter_map(|block| match block {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use agent_kit::AgentTurn;
 use serde_json::Value;
+use uwf_core::activity;
 use uwf_core::failure_class::{FailureClass, FailureNotice};
 use uwf_core::limit_end::LimitEnd;
 use uwf_core::node::TokenCounts;
@@ -13,6 +14,14 @@ use uwf_core::number;
 use super::json::{content, count, dollars, list, shown, some_text, text};
 use super::turns::TraceTurnCollector;
 use super::{ParsedTrace, TraceEnding, TraceEventReader, json, timestamp};
+
+/// Beginnings of the error results of denied calls.
+const DENIALS: [&str; 4] = [
+    "Claude requested permissions to ",
+    "This command requires approval",
+    "Permission to use ",
+    "The user doesn't want to proceed with this tool use",
+];
 
 pub(super) fn is_event(event: &Value) -> bool {
     let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
@@ -67,6 +76,7 @@ impl TraceEventReader for ClaudeEventReader {
                 self.ending = TraceEnding::Unknown;
             }
             "result" => {
+                list(event, "permission_denials").iter().for_each(|call| self.turns.deny(text(call, "tool_use_id")));
                 self.result = Some(event.clone());
                 self.is_over = true;
             }
@@ -147,11 +157,19 @@ fn user(turns: &mut TraceTurnCollector, message: &Value, at: Option<u64>) {
     }
     for block in list(message, "content") {
         match text(block, "type") {
-            "tool_result" => turns.returned(text(block, "tool_use_id"), &content(block.get("content")), at),
+            "tool_result" => turns.returned(text(block, "tool_use_id"), &result(block), at),
             "text" => turns.asked(text(block, "text"), at),
             _ => {}
         }
     }
+}
+
+/// The result of a tool. Only the final event lists the denied calls by id, but it may be missing.
+fn result(block: &Value) -> String {
+    let said = content(block.get("content"));
+    let is_error = block.get("is_error").and_then(Value::as_bool) == Some(true);
+    let is_denied = is_error && DENIALS.iter().any(|words| said.starts_with(words));
+    if is_denied { activity::denied_result(&said) } else { said }
 }
 
 /// Tokens of a message. Its first events count fewer output tokens than its last.

@@ -1,11 +1,18 @@
 //! Traces of codex: the events of `codex exec --json`, and the rollout file of a session, which has more.
 
 use serde_json::Value;
+use uwf_core::activity;
 use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::TraceTurnCollector;
 use super::{ParsedTrace, PrintedEventReader, TraceEnding, read_events, timestamp};
+
+/// Beginnings of the outputs of denied calls in a session file.
+const DENIALS: [&str; 3] = ["exec command rejected by user", "patch rejected", "rejected: "];
+
+/// Error of a call of an MCP tool that needed approval, which `codex exec` never gets.
+const CANCELLED: &str = "user cancelled MCP tool call";
 
 pub(super) fn is_event(event: &Value) -> bool {
     is_rollout(event) || matches!(text(event, "type"), "thread.started" | "turn.started" | "turn.completed")
@@ -64,6 +71,9 @@ fn item_completed(turns: &mut TraceTurnCollector, item: &Value) {
                 turns.called(id, &name, &arguments, None);
             }
             turns.returned(id, &result(item), None);
+            if text(item, "status") == "declined" {
+                turns.deny(id);
+            }
         }
     }
 }
@@ -89,6 +99,7 @@ fn result(item: &Value) -> String {
             }
         }
         "mcp_tool_call" => match (item.get("error"), item.get("result")) {
+            (Some(error), _) if text(error, "message") == CANCELLED => activity::denied_result(CANCELLED),
             (Some(error), _) if !error.is_null() => shown(Some(error)),
             (_, Some(result)) if result.get("content").is_some() => content(result.get("content")),
             (_, result) => shown(result),
@@ -159,7 +170,9 @@ fn response_item(turns: &mut TraceTurnCollector, item: &Value, at: Option<u64>) 
         "function_call_output" | "custom_tool_call_output" => {
             let output = item.get("output");
             let inner = output.and_then(|output| output.get("content")).or(output);
-            turns.returned(call_id, &content(inner), at);
+            let said = content(inner);
+            let is_denied = said == CANCELLED || DENIALS.iter().any(|words| said.starts_with(words));
+            turns.returned(call_id, &if is_denied { activity::denied_result(&said) } else { said }, at);
         }
         _ => {}
     }

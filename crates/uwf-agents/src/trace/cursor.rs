@@ -1,6 +1,7 @@
 //! Traces of `cursor-agent -p --output-format stream-json`: messages like Claude Code's, and separate events for tool calls.
 
 use serde_json::Value;
+use uwf_core::activity;
 
 use super::json::{content, count, shown, some_text, text, tokens};
 use super::turns::TraceTurnCollector;
@@ -41,7 +42,9 @@ fn completed(turns: &mut TraceTurnCollector, event: &Value, at: Option<u64>) {
     }
     let (_, call) = tool(event);
     // A result is `{success: …}`, `{error: …}`, `{rejected: …}`: keep the word as well as its contents.
-    turns.returned(text(event, "call_id"), &shown(call.get("result")), at);
+    let result = shown(call.get("result"));
+    let is_denied = ["rejected", "permissionDenied"].iter().any(|word| call["result"].get(word).is_some());
+    turns.returned(text(event, "call_id"), &if is_denied { activity::denied_result(&result) } else { result }, at);
 }
 
 /// Name and data of the tool: `{"readToolCall": {args, result}}`, or `{"function": {name, arguments}}`.

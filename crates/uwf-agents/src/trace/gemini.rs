@@ -1,11 +1,16 @@
 //! Traces of `gemini --output-format stream-json`. They have only total tokens, not the tokens of turns.
 
 use serde_json::Value;
+use uwf_core::activity;
 use uwf_core::node::TokenCounts;
 
 use super::json::{content, count, shown, some_text, text};
 use super::turns::TraceTurnCollector;
 use super::{ParsedTrace, TraceEnding, timestamp};
+
+/// Words in the error of a denied call.
+const DENIALS: [&str; 2] =
+    ["Tool execution denied by policy", "requires user confirmation, which is not supported in non-interactive mode"];
 
 pub(super) fn is_event(event: &Value) -> bool {
     match text(event, "type") {
@@ -42,7 +47,12 @@ pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace
 
 fn result(event: &Value) -> String {
     match event.get("error") {
-        Some(error) if text(event, "status") == "error" => some_text(error, "message").unwrap_or(error.to_string()),
+        Some(error) if text(event, "status") == "error" => {
+            let said = some_text(error, "message").unwrap_or(error.to_string());
+            let is_denied =
+                text(error, "type") == "policy_violation" || DENIALS.iter().any(|words| said.contains(words));
+            if is_denied { activity::denied_result(&said) } else { said }
+        }
         _ => content(event.get("output")),
     }
 }

@@ -3,6 +3,7 @@
 use agent_kit::AgentTurn;
 use agent_kit::answer::AgentToolCall;
 use serde_json::Value;
+use uwf_core::activity;
 use uwf_core::node::TokenCounts;
 
 use super::json::{count, dollars, list, shown, some_text, text};
@@ -96,10 +97,12 @@ fn turn(event: &Value, calls: &[Value]) -> AgentTurn {
 }
 
 fn call(call: &Value) -> AgentToolCall {
+    let result = shown(call.get("result"));
+    let is_denied = call.get("denied").and_then(Value::as_bool) == Some(true);
     AgentToolCall {
         name: text(call, "name").to_owned(),
         arguments: clip(&shown(call.get("arguments"))),
-        result: clip(&shown(call.get("result"))),
+        result: clip(&if is_denied { activity::denied_result(&result) } else { result }),
         duration_ms: count(call, "durationMs").unwrap_or(0),
     }
 }

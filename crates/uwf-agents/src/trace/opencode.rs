@@ -4,6 +4,7 @@
 use std::time::SystemTime;
 
 use serde_json::Value;
+use uwf_core::activity;
 use uwf_core::failure_class::FailureNotice;
 use uwf_core::node::TokenCounts;
 use uwf_core::number;
@@ -11,6 +12,13 @@ use uwf_core::number;
 use super::json::{count, dollars, list, shown, some_text, text};
 use super::turns::TraceTurnCollector;
 use super::{ParsedTrace, PrintedEventReader, TraceEnding, read_events, timestamp};
+
+/// Beginnings of the errors of denied calls. `opencode run` itself rejects each call that needs approval.
+const DENIALS: [&str; 3] = [
+    "The user rejected permission",
+    "The user has specified a rule which prevents you from using this specific tool call",
+    "Permission denied by ruleset",
+];
 
 pub(super) fn is_event(event: &Value) -> bool {
     let is_step = event.get("sessionID").is_some()
@@ -103,6 +111,7 @@ fn tool(turns: &mut TraceTurnCollector, part: &Value) {
         turns.called(id, text(part, "tool"), &shown(state.get("input")), begun);
     }
     let result = match some_text(state, "error") {
+        Some(error) if DENIALS.iter().any(|words| error.starts_with(words)) => activity::denied_result(&error),
         Some(error) => error,
         None => shown(state.get("output")),
     };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use agent_kit::AgentTurn;
 use agent_kit::answer::AgentToolCall;
+use uwf_core::activity;
 use uwf_core::node::TokenCounts;
 use uwf_core::text::without_middle;
 
@@ -115,6 +116,14 @@ impl TraceTurnCollector {
         }
         if !result.is_empty() {
             self.input.push(clip(result));
+        }
+    }
+
+    /// Marks the result of a tool call as denied.
+    pub(super) fn deny(&mut self, id: &str) {
+        if let Some(call) = self.calls.get(id) {
+            let call = &mut self.turns[call.turn].tool_calls[call.index];
+            call.result = activity::denied_result(&call.result);
         }
     }
 

@@ -8,6 +8,9 @@ use crate::event::VERSION;
 /// The hash of a node.
 const HASH: &str = "^[0-9A-F][0-9A-HJKMNP-TV-Z]{12}$";
 
+/// Description of the field `denied`.
+const DENIED_CALLS: &str = "Tool calls that were denied to the agent, like `Bash(cargo test)`.";
+
 /// JSON Schema of one event. Further events and fields are allowed: readers ignore them.
 #[must_use]
 pub fn events() -> Value {
@@ -71,7 +74,10 @@ fn known() -> [(&'static str, Value); 8] {
             "failed",
             with(
                 fields(&[attempt, role.clone(), ("error", text(), "Why it failed.")]),
-                &[("node", hash(), "Node with the record of the agent's work.")],
+                &[
+                    ("node", hash(), "Node with the record of the agent's work."),
+                    ("denied", denied_calls(), DENIED_CALLS),
+                ],
             ),
         ),
         ("step", step(role, agent, alias)),
@@ -119,8 +125,12 @@ fn step(role: Field, agent: Field, alias: Field) -> Value {
             ("detail", hash(), "Node with the record of how the output was made."),
             ("timestamp", count(), "Unix milliseconds the StepNode was first put at."),
         ]),
-        &[alias, ("extractedBy", text(), "How the output was obtained.")],
+        &[alias, ("extractedBy", text(), "How the output was obtained."), ("denied", denied_calls(), DENIED_CALLS)],
     )
+}
+
+fn denied_calls() -> Value {
+    json!({ "type": "array", "items": text() })
 }
 
 fn tool_call() -> Value {

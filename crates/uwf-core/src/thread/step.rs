@@ -41,6 +41,9 @@ pub struct Step {
     /// The outcome of the child thread that played the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    /// Tool calls that were denied to the agent, if the detail says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// The keys every header may carry that are in the header but not in the output, if they are in the detail.
     #[serde(default, rename = "frontmatter", skip_serializing_if = "Map::is_empty")]
     pub header: Map<String, Value>,
@@ -82,6 +85,7 @@ impl Step {
             alias: None,
             extracted_by: None,
             outcome: None,
+            denied: Vec::new(),
             header: Map::new(),
             branches: Vec::new(),
             failed_attempts: 0,

@@ -69,6 +69,8 @@ pub struct PageFailure {
     pub exit_code: Option<i32>,
     /// Why it failed.
     pub error: String,
+    /// Tool calls that were denied to its agent.
+    pub denied: Vec<String>,
 }
 
 /// The task as the first section of a page, in about `quota` characters.
@@ -129,8 +131,12 @@ fn failures(failures: &[PageFailure]) -> String {
         let agent = failure.agent.as_ref().map(|agent| format!(" by {}", inline(agent.short()))).unwrap_or_default();
         let exit_code = failure.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         let command = code(&format!("uwf thread step-details {}", failure.attempt));
+        let denied = match failure.denied.as_slice() {
+            [] => String::new(),
+            calls => format!("; denied: {}", inline(&calls.join(", "))),
+        };
         text.push_str(&format!(
-            "- {}{agent}{exit_code}: {}\n  (all it printed: {command})\n",
+            "- {}{agent}{exit_code}: {}{denied}\n  (all it printed: {command})\n",
             inline(&failure.role),
             sentence(&failure.error)
         ));
@@ -151,6 +157,7 @@ mod tests {
             agent: Some(AgentName { alias: Some("claude".to_owned()), agent: "claude".to_owned() }),
             exit_code: Some(1),
             error: format!("failure {n}"),
+            denied: if n == 7 { vec!["Bash(ls)".to_owned()] } else { Vec::new() },
         }
     }
 
@@ -200,7 +207,7 @@ mod tests {
           (all it printed: `uwf thread step-details 0123456789ABC`)
         - coder by claude, exit code 1: failure 6
           (all it printed: `uwf thread step-details 0123456789ABC`)
-        - coder by claude, exit code 1: failure 7
+        - coder by claude, exit code 1: failure 7; denied: Bash(ls)
           (all it printed: `uwf thread step-details 0123456789ABC`)
         ");
     }

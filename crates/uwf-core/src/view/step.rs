@@ -70,6 +70,9 @@ fn heading(step: &Step) -> String {
         1 => about.push("after a failed attempt".to_owned()),
         several => about.push(format!("after {several} failed attempts")),
     }
+    if !step.denied.is_empty() {
+        about.push(format!("denied: {}", inline(&step.denied.join(", "))));
+    }
     about.extend(step.unreadable.detail.as_ref().map(|why| format!("its detail is not readable: {}", sentence(why))));
     format!("## {}. {}\n\n{}\n", step.index, inline(&step.role), about.join(" · "))
 }

@@ -121,7 +121,13 @@ fn each_event_is_as_its_schema_says() {
             done: true,
         },
         ThreadEventKind::Output { attempt: attempt.clone(), stream: OutputStream::Stderr, text: "t".to_owned() },
-        ThreadEventKind::Failed { attempt, role, error: "e".to_owned(), node: Some(hash) },
+        ThreadEventKind::Failed {
+            attempt,
+            role,
+            error: "e".to_owned(),
+            node: Some(hash),
+            denied: vec!["Bash(ls)".to_owned()],
+        },
         ThreadEventKind::Step(Box::new(step)),
         ThreadEventKind::State { state: "limited".to_owned(), why: Some("w".to_owned()), until: Some(1) },
         ThreadEventKind::End {

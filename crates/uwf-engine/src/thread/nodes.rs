@@ -3,8 +3,12 @@
 use json_cas::{Node, NodeHash, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use uwf_core::activity;
 use uwf_core::agent_name::AgentName;
-use uwf_core::node::{self, AttemptNode, NodeKind, StepNode, TypedPayload};
+use uwf_core::node::{
+    self, AttemptNode, ContentNode, NodeKind, ReactSession, ReactToolCall, ReactTurn, StepNode, TracedAttempt,
+    TypedPayload,
+};
 use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Result};
@@ -87,7 +91,34 @@ pub(crate) fn extracted_by_of(detail: &Node) -> Option<String> {
 
 /// Standard keys in the header of an answer, besides the output.
 pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
-    detail.payload.get("extras").and_then(Value::as_object).cloned().unwrap_or_default()
+    let mut extras = detail.payload.get("extras").and_then(Value::as_object).cloned().unwrap_or_default();
+    extras.remove(node::DENIED_CALLS);
+    extras
+}
+
+/// Tool calls that were denied to the agent of a session.
+pub(crate) fn denied_in_session(session: &ReactSession) -> Vec<String> {
+    let denied = session.extras.as_ref().and_then(|extras| extras.get(node::DENIED_CALLS));
+    let denied = denied.and_then(Value::as_array).into_iter().flatten();
+    denied.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Tool calls that were denied to the agent of an attempt without a session, as far as its nodes are readable.
+pub(crate) fn denied_in_attempt(store: &Store, attempt: NodeHash) -> Vec<String> {
+    let traced: Option<TracedAttempt> = typed(store, attempt).ok();
+    let turns = traced.into_iter().flat_map(|traced| traced.turns);
+    let calls = turns.filter_map(|turn| typed::<ReactTurn>(store, turn).ok()).flat_map(|turn| turn.tool_calls);
+    let mut denied = Vec::new();
+    for call in calls.filter_map(|call| typed::<ReactToolCall>(store, call).ok()) {
+        let text = |hash| typed::<ContentNode>(store, hash).map(|content| content.text).unwrap_or_default();
+        if activity::is_denied(&text(call.result)) {
+            let call = activity::denied_call(&call.name, &text(call.arguments));
+            if !denied.contains(&call) {
+                denied.push(call);
+            }
+        }
+    }
+    denied
 }
 
 /// Reads a payload as its Rust type.
@@ -144,6 +175,6 @@ pub fn title(store: &Store, node: &Node) -> String {
 }
 
 /// The agent's name in the configuration, for the agent of a session.
-pub(crate) fn alias(store: &Store, session: &node::ReactSession) -> Option<String> {
+pub(crate) fn alias(store: &Store, session: &ReactSession) -> Option<String> {
     typed::<node::AgentNode>(store, session.agent).ok().and_then(|agent| AgentName::from(&agent).alias)
 }

@@ -16,7 +16,7 @@ use crate::thread::nodes;
 pub struct StepParts {
     /// The agent's text besides the output.
     pub message: bool,
-    /// The agent's name in the configuration; absent if the detail is not readable.
+    /// The agent's name in the configuration, and the tool calls that it was denied; absent if the detail is not readable.
     pub alias: bool,
     /// How the output was obtained, and the other keys of the header.
     pub detail: bool,
@@ -50,15 +50,13 @@ pub(crate) fn of_node(
         step.extracted_by = nodes::extracted_by_of(&telling);
         step.header = nodes::header_of(&telling);
     }
-    Ok(Step {
-        message: if parts.message { message::of_detail(store, detail, Some(schema))? } else { None },
-        alias: if parts.alias {
-            nodes::typed(store, detail).ok().and_then(|session| nodes::alias(store, &session))
-        } else {
-            None
-        },
-        ..step
-    })
+    if parts.alias
+        && let Ok(session) = nodes::typed(store, detail)
+    {
+        step.alias = nodes::alias(store, &session);
+        step.denied = nodes::denied_in_session(&session);
+    }
+    Ok(Step { message: if parts.message { message::of_detail(store, detail, Some(schema))? } else { None }, ..step })
 }
 
 fn with_output(index: usize, hash: NodeHash, (node, timestamp): (StepNode, u64), output: Value) -> Step {
@@ -107,6 +105,7 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<NodeHash>) -> Resul
             // The successful attempt is included if it printed something on stderr.
             step.failed_attempts = session.attempts.iter().filter(|hash| nodes::has_failed(store, **hash)).count();
             step.alias = nodes::alias(store, &session);
+            step.denied = nodes::denied_in_session(&session);
             step.extracted_by = nodes::extracted_by_of(&detail);
         }
         _ => {}

@@ -365,9 +365,9 @@ impl WatchedThread {
         {
             let error = closed.error.clone().unwrap_or_default();
             let (attempt, role) = (opened.attempt.clone(), opened.role.clone());
-            events.push(
-                self.event(closed.closed_at, ThreadEventKind::Failed { attempt, role, error, node: closed.node }),
-            );
+            let node = closed.node;
+            let denied = node.map(|node| nodes::denied_in_attempt(home.store(), node)).unwrap_or_default();
+            events.push(self.event(closed.closed_at, ThreadEventKind::Failed { attempt, role, error, node, denied }));
             running.is_over = true;
         }
         running.is_over |=

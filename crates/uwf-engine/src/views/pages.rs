@@ -40,6 +40,7 @@ pub(crate) fn failure(store: &Store, hash: NodeHash, role: &str) -> PageFailure 
                 agent: None,
                 exit_code: None,
                 error: error.to_string(),
+                denied: Vec::new(),
             };
         }
     };
@@ -50,6 +51,7 @@ pub(crate) fn failure(store: &Store, hash: NodeHash, role: &str) -> PageFailure 
         agent: agent.map(|agent| AgentName::from(&agent)),
         exit_code: attempt.exit_code,
         error: attempt.error.unwrap_or_else(|| "no reason was recorded".to_owned()),
+        denied: nodes::denied_in_attempt(store, hash),
     }
 }
 

@@ -26,8 +26,8 @@ use crate::root::worktree::Worktree;
 use crate::thread::digest::ThreadDigest;
 use crate::thread::ending::{self, ThreadEnding};
 use crate::thread::load::Thread;
-use crate::thread::moderate;
 use crate::thread::state::ThreadState;
+use crate::thread::{moderate, nodes};
 use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
 
@@ -147,6 +147,20 @@ impl ThreadStatus {
     /// The state in words: see [`state_in_words`].
     pub fn state_in_words(&self) -> String {
         state_in_words(self.state, self.pausing, self.outcome.as_deref())
+    }
+}
+
+/// Tool calls that were denied to the agent of the newest attempt that has ended, or of the last step.
+pub fn denied(now: &ThreadNow<'_>) -> Vec<String> {
+    let store = now.thread.home().store();
+    let closed = now.newest().filter(|attempt| attempt.opened.expected_head == now.thread.head);
+    let node = closed.and_then(|attempt| attempt.closed.as_ref()).and_then(|closed| closed.node);
+    match (node, &now.thread.last) {
+        (Some(attempt), _) => nodes::denied_in_attempt(store, attempt),
+        (None, Some(last)) => {
+            nodes::typed(store, last.detail).map(|session| nodes::denied_in_session(&session)).unwrap_or_default()
+        }
+        (None, None) => Vec::new(),
     }
 }
 

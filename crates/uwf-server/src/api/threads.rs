@@ -58,6 +58,9 @@ pub(crate) struct ThreadAnswer {
     /// The group that it plays, or played last.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<GroupStatus>,
+    /// Tool calls that were denied to the agent of its newest attempt, or of its last step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<String>,
     /// The start and the steps, as `uwf thread steps` reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<Vec<StepEntry>>,
@@ -97,7 +100,8 @@ pub(crate) async fn status(
             Err(error) => (None, Some(error.message)),
         };
         let group = groups::newest(&now, &home.config().unwrap_or_default()).unwrap_or_default();
-        Ok(Json(ThreadAnswer { status, group, records, problem }))
+        let denied = show::denied(&now);
+        Ok(Json(ThreadAnswer { status, group, denied, records, problem }))
     })
     .await
 }

@@ -167,6 +167,7 @@ fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
                         li.row {
                             p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent.short()) } @if let Some(code) = failure.exit_code { ", exit code " (code) } }
                             pre { (failure.error) }
+                            @if !failure.denied.is_empty() { p.warn { "denied: " (failure.denied.join(", ")) } }
                             p.small { a href={"/cas/" (failure.attempt)} { "Output" } }
                         }
                     }

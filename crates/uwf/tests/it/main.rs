@@ -38,6 +38,7 @@ mod config_validate;
 mod constant_conditions;
 mod contradicted_answers;
 mod dangling_references;
+mod denied_tools;
 mod doctor;
 mod earlier_names;
 mod ends_of_turns;

@@ -310,12 +310,18 @@ fn killed_program_leaves_all_printed_turns() {
 #[test]
 fn failed_attempt_is_shown_and_next_followed() {
     let home = home();
-    home.worker("output: json", "#!/bin/sh\n[ -e go ] || { echo broken >&2; exit 3; }\necho '{\"n\": 1}'\n");
+    let denied = r#"{"type":"turn","output":"","toolCalls":[{"name":"shell","arguments":"cargo test","denied":true}]}"#;
+    let answer = r#"{"type":"turn","output":"{\"n\": 1}"}"#;
+    home.worker(
+        "output: json, config: { trace: jsonl }",
+        &format!("#!/bin/sh\necho '{denied}'\n[ -e go ] || {{ echo broken >&2; exit 3; }}\necho '{answer}'\n"),
+    );
     let thread = home.start_counting(1, "count");
     let mut watcher = Watcher::of(&home, &[&thread]);
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
     let failed = watcher.until("the failure", |event| is(event, "failed"));
     assert!(text(&failed, "error").contains("exited with 3") && failed["node"].is_string(), "{failed}");
+    assert_eq!(failed["denied"], json!(["shell(cargo test)"]));
     watcher.until("the state", |event| is(event, "state") && event["state"] == "stuck");
     home.file("go", "");
     home.json(&["thread", "step", &thread]);

@@ -16,7 +16,7 @@ use crate::root::marks::{self, ThreadMark};
 use crate::thread::chain::Record;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
-use crate::thread::moderate;
+use crate::thread::{moderate, nodes};
 use crate::verbs::step::end;
 
 /// A step that an agent's process has stored, or claims to have.
@@ -133,8 +133,10 @@ impl LinkedStep<'_, '_, '_> {
     /// undo that, so the failure becomes part of the report.
     pub(crate) fn look_ahead(self, signals: &mut SignalListener) -> StepReport {
         let LinkedStep { step, opened, moved, files } = &self;
+        let session = moved.last.as_ref().and_then(|last| nodes::typed(step.home.store(), last.detail).ok());
         let report = StepReport {
             role: Some(opened.role.clone()),
+            denied: session.map(|session| nodes::denied_in_session(&session)).unwrap_or_default(),
             agent: moved.last.as_ref().map(|last| AgentName { agent: last.agent.clone(), ..opened.agent.names() }),
             fallback_for: opened.fallback_for.clone(),
             files: files.clone(),

@@ -37,6 +37,9 @@ pub struct StepReport {
     /// Whether the result came from an earlier attempt: its keeper had died, or its answer could not be stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
+    /// Tool calls that were denied to the agent, like `Bash(cargo test)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// Result for the files in the thread's worktree; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<StepFiles>,
@@ -115,6 +118,7 @@ impl StepReport {
             agent: None,
             fallback_for: None,
             adopted: false,
+            denied: Vec::new(),
             files: None,
             setup: None,
             reason: None,

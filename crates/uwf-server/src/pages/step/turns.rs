@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use json_cas::{NodeHash, Store};
 use maud::{Markup, html};
+use uwf_core::activity;
 use uwf_core::node::{ReactSession, ReactToolCall, ReactTurn, TokenCounts};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::{message, nodes};
@@ -105,7 +106,9 @@ fn call_of(home: &Home, call: &Result<ReactToolCall, String>) -> Markup {
     let (arguments, result) = (text(home, call.arguments), text(home, call.result));
     html! {
         div.call {
-            p.topic { code { (call.name) } " " span.small.quiet { (parts::duration(call.duration_ms)) } }
+            p.topic { code { (call.name) } " " span.small.quiet { (parts::duration(call.duration_ms)) }
+                @if activity::is_denied(&result) { span.small.warn { " denied" } }
+            }
             (texts::plain(&arguments, texts::EXCERPT, Some(call.arguments)))
             details {
                 summary { "Result, " (texts::size(result.len())) }

@@ -1,6 +1,7 @@
 //! Progress of the running attempt, including the time before the page was opened.
 
 use maud::{Markup, html};
+use uwf_core::activity;
 use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::text;
 use uwf_engine::root::ids;
@@ -71,8 +72,10 @@ fn turn(what: &ThreadEventKind) -> Markup {
 fn tool(call: &EventToolCall, done: bool) -> Markup {
     let arguments = text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS).into_owned();
     let is_over = done || !call.result.is_empty();
+    let is_denied = activity::is_denied(&call.result);
     html! {
-        p.tool { span aria-hidden="true" { @if is_over { "✓ " } @else { "▸ " } } b { (call.name) } " " code { (arguments) }
+        p.tool { span aria-hidden="true" { @if is_denied { "✗ " } @else if is_over { "✓ " } @else { "▸ " } } b { (call.name) } " " code { (arguments) }
+            @if is_denied { span.warn { " denied" } }
             @if call.duration_ms > 0 { span.quiet { " " (parts::duration(call.duration_ms)) } }
         }
     }

@@ -417,10 +417,11 @@ fn one_step(
         let outcome = groups::step_outcome(&context.home, report.head).filter(|outcome| outcome != SUCCEEDED);
         let outcome = outcome.map(|outcome| format!(": {}", style::red(&one_line(&outcome)))).unwrap_or_default();
         context.printer.talk(&format!(
-            "{} {}{outcome} by {agent}{instead}{adopted}, {}",
+            "{} {}{outcome} by {agent}{instead}{adopted}, {}{}",
             style::green("✓"),
             style::bold(role),
-            table::duration(begun.elapsed())
+            table::duration(begun.elapsed()),
+            step::denied_calls(&report.denied)
         ));
     }
     for line in report.setup.iter().flat_map(WorktreeSetup::lines) {

@@ -40,6 +40,9 @@ struct ShowReport {
     workflow_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temporal_failure: Option<String>,
+    /// Tool calls that were denied to the agent of its newest attempt, or of its last step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<String>,
     /// The group that it plays, or played last.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<GroupStatus>,
@@ -47,7 +50,7 @@ struct ShowReport {
 
 impl CommandReport for ShowReport {
     fn text(&self) -> String {
-        let ShowReport { status: shown, workflow_name, temporal_failure, group } = self;
+        let ShowReport { status: shown, workflow_name, temporal_failure, denied, group } = self;
         let name = workflow_name.as_ref().map(|name| format!("{} ", one_line(name))).unwrap_or_default();
         let mut lines = vec![
             ("thread", style::bold(shown.thread.as_str())),
@@ -64,6 +67,7 @@ impl CommandReport for ShowReport {
             ("at role", shown.at_role.as_deref().map(one_line)),
             ("agent", shown.agent.as_ref().map(ToString::to_string)),
             ("why", shown.why.as_deref().map(reason)),
+            ("denied", (!denied.is_empty()).then(|| one_line(&denied.join(", ")))),
             ("condition", shown.condition.as_deref().map(one_line)),
             ("since", shown.since.map(table::time)),
             ("digest", shown.digest.map(|digest| digest.to_string())),
@@ -140,5 +144,6 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let temporal_failure = if status.done { None } else { crate::temporal::failure_of(context, &thread)? };
     #[cfg(not(feature = "temporal"))]
     let temporal_failure = None;
-    PrintableReport::new(&ShowReport { status, workflow_name, temporal_failure, group })
+    let denied = show::denied(&now);
+    PrintableReport::new(&ShowReport { status, workflow_name, temporal_failure, denied, group })
 }

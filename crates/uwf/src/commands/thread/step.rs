@@ -172,7 +172,17 @@ pub(crate) fn exit_code(report: &StepReport, is_asked: bool) -> u8 {
 fn step_line(report: &StepReport) -> String {
     let (Some(role), Some(agent)) = (&report.role, &report.agent) else { return String::new() };
     let adopted = if report.adopted { ", taken over from an earlier attempt" } else { "" };
-    format!("{} by {agent}: {}{adopted}\n", style::bold(role), report.head)
+    let denied = denied_calls(&report.denied);
+    format!("{} by {agent}: {}{adopted}{denied}\n", style::bold(role), report.head)
+}
+
+/// The denied tool calls at the end of a line; empty if there are none.
+pub(crate) fn denied_calls(denied: &[String]) -> String {
+    if denied.is_empty() {
+        String::new()
+    } else {
+        style::yellow(&format!(", denied: {}", one_line(&denied.join(", "))))
+    }
 }
 
 /// A step's report as text.

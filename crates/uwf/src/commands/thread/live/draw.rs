@@ -9,6 +9,7 @@ use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view;
 use uwf_engine::views::read::DEFAULT_QUOTA;
 
+use crate::commands::thread::step::denied_calls;
 use crate::{style, table};
 
 /// Maximum number of characters shown of a tool call's arguments, and of its result.
@@ -83,9 +84,11 @@ impl EventRenderer {
                 let lines: Vec<String> = text.trim_end().lines().map(style::dim).collect();
                 self.block(event, &(lines.join("\n") + "\n"))
             }
-            ThreadEventKind::Failed { role, error, node, .. } => {
+            ThreadEventKind::Failed { role, error, node, denied, .. } => {
                 let how = node.map(|node| format!("\ndetails: uwf thread step-details {node}")).unwrap_or_default();
-                self.block(event, &format!("{} {}: {error}{}\n", style::red("✗"), one_line(role), style::dim(&how)))
+                let denied = denied_calls(denied);
+                let (mark, how) = (style::red("✗"), style::dim(&how));
+                self.block(event, &format!("{mark} {}: {error}{denied}{how}\n", one_line(role)))
             }
             ThreadEventKind::Step(step) => self.step(event, step),
             ThreadEventKind::State { state, why, .. } => {

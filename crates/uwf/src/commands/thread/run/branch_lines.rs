@@ -10,9 +10,11 @@ use uwf_core::text::one_line;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{self, BranchWork};
+use uwf_engine::views::show;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::commands::thread::cost::cost_of;
+use crate::commands::thread::step::denied_calls;
 use crate::context::CommandContext;
 use crate::{style, table};
 
@@ -78,12 +80,13 @@ impl<'c> BranchLines<'c> {
         let other = outcome.filter(|outcome| outcome != SUCCEEDED);
         let mut work = other.map(|outcome| format!(": {}", style::red(&one_line(&outcome)))).unwrap_or_default();
         work.push_str(&agent.map(|agent| format!(" by {agent}")).unwrap_or_default());
+        let denied = denied_calls(&show::denied(&now));
         work.push_str(&format!(", {}", table::work_time(took_ms, waited_ms, attempts.len())));
         match spent.tokens.total() {
             _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", cost_of(&spent))),
             0 => {}
             tokens => work.push_str(&format!(", {tokens} tokens")),
         }
-        work
+        work + &denied
     }
 }

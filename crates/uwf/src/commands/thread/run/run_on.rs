@@ -15,7 +15,7 @@ use uwf_temporal::TemporalAction;
 
 use crate::commands::thread::args::on::EngineArgs;
 use crate::commands::thread::run::run_report::{self, RunReport, completed_before};
-use crate::commands::thread::step::completed;
+use crate::commands::thread::step::{completed, denied_calls};
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
@@ -125,7 +125,8 @@ fn print_new_steps(context: &CommandContext, thread: &ThreadId, seen: usize) -> 
     for entry in &new.steps {
         if let StepEntry::Step(step) = entry {
             let agent = one_line(step.alias.as_deref().unwrap_or(&step.agent));
-            context.printer.talk(&format!("{} {} by {agent}", style::green("✓"), style::bold(&step.role)));
+            let denied = denied_calls(&step.denied);
+            context.printer.talk(&format!("{} {} by {agent}{denied}", style::green("✓"), style::bold(&step.role)));
         }
     }
     new.count
