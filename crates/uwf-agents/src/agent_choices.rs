@@ -1,6 +1,7 @@
 //! Agents a person can choose from, with the `config.yaml` entry of each.
 
 use serde_json::{Value, json};
+use uwf_core::config::{AgentConfig, UwfConfig};
 use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
 use uwf_engine::attempt::program;
 
@@ -15,6 +16,14 @@ pub struct AgentChoice {
     pub entry: Value,
     /// Whether it needs a configured model.
     pub needs_model: bool,
+}
+
+impl AgentChoice {
+    /// The entry as the configuration reads it.
+    pub fn config(&self) -> Option<AgentConfig> {
+        let file = json!({"agents": {&self.alias: self.entry}}).to_string();
+        UwfConfig::parse(&file, "config.json").0.agents.remove(&self.alias)
+    }
 }
 
 /// A way to run a known agent.

@@ -59,13 +59,16 @@ pub(crate) struct ReactAgentSettings {
     max_rounds: u32,
     /// Whether files with more than one name (hard links) may be written, whose other names may be outside the workspace.
     hard_links: bool,
+    /// Whether the model may run commands; true by default.
+    commands: bool,
     #[serde(flatten)]
     model: ModelSettings,
 }
 
 impl Default for ReactAgentSettings {
     fn default() -> ReactAgentSettings {
-        ReactAgentSettings { max_rounds: DEFAULT_MAX_ROUNDS, hard_links: false, model: ModelSettings::default() }
+        let (max_rounds, model) = (DEFAULT_MAX_ROUNDS, ModelSettings::default());
+        ReactAgentSettings { max_rounds, hard_links: false, commands: true, model }
     }
 }
 
@@ -87,9 +90,9 @@ impl Agent for ReactAgent {
         // Orphans of commands are reparented to this process, so that they can be distinguished from running ones.
         become_subreaper();
         let settings: ReactAgentSettings = settings::read(&context.opened()?.agent)?;
-        let session =
-            self.session.insert(ReactConversation::open(context, prompt, settings.hard_links, settings.model)?);
-        session.converse(context, prompt.text(), settings.max_rounds)
+        let rounds = settings.max_rounds;
+        let session = self.session.insert(ReactConversation::open(context, prompt, settings)?);
+        session.converse(context, prompt.text(), rounds)
     }
 
     fn follow_up(&mut self, context: &AgentContext<'_>, text: &str) -> Result<Option<AgentAnswer>> {
@@ -125,12 +128,12 @@ impl ReactConversation {
     fn open(
         context: &AgentContext<'_>,
         prompt: &AgentPrompt,
-        hard_links: bool,
-        model: ModelSettings,
+        settings: ReactAgentSettings,
     ) -> Result<ReactConversation> {
+        let ReactAgentSettings { hard_links, commands, model, .. } = settings;
         let opened = context.opened()?;
         let workspace = ConfinedWorkspace::open(&opened.workspace)?.with_hard_links(hard_links);
-        let tools = offered(context);
+        let tools = offered(context, commands);
         Ok(ReactConversation {
             client: model.client(context.thread().home(), &opened.agent)?,
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
@@ -324,7 +327,7 @@ impl ReactConversation {
 }
 
 /// The tools, in the form in which the model is offered them.
-fn offered(context: &AgentContext<'_>) -> Vec<ChatTool> {
+fn offered(context: &AgentContext<'_>, commands: bool) -> Vec<ChatTool> {
     let own = ChatTool {
         name: submit::NAME.to_owned(),
         description: submit::DESCRIPTION.to_owned(),
@@ -335,7 +338,8 @@ fn offered(context: &AgentContext<'_>) -> Vec<ChatTool> {
         description: description.to_owned(),
         parameters: parameters(),
     };
-    ALL.into_iter().map(tool).chain(context.offers_submit().then_some(own)).collect()
+    let usable = ALL.into_iter().filter(|tool| commands || tool.name != tools::RUNS_COMMANDS);
+    usable.map(tool).chain(context.offers_submit().then_some(own)).collect()
 }
 
 /// The system message: where the model works. It comes in addition to the prompt every agent gets.

@@ -16,6 +16,8 @@ pub enum PermissionPolicy {
     /// Yes, this once.
     #[default]
     Allow,
+    /// Yes, except to commands.
+    Edits,
     /// No.
     Deny,
     /// By a person: the step ends as waiting.
@@ -38,7 +40,8 @@ pub fn decide(policy: PermissionPolicy, params: &Value) -> PermissionDecision {
     let policy = if is_own_tool(params) { PermissionPolicy::Allow } else { policy };
     let kinds = match policy {
         PermissionPolicy::Allow => ["allow_once", "allow_always"],
-        PermissionPolicy::Deny => ["reject_once", "reject_always"],
+        PermissionPolicy::Edits if runs_nothing(params) => ["allow_once", "allow_always"],
+        PermissionPolicy::Edits | PermissionPolicy::Deny => ["reject_once", "reject_always"],
         PermissionPolicy::Ask => return PermissionDecision::Ask(what(params)),
     };
     kinds.iter().find_map(|kind| option(params, kind)).map_or(PermissionDecision::NoneFits, PermissionDecision::Pick)
@@ -83,6 +86,12 @@ fn option(params: &Value, kind: &str) -> Option<String> {
     let options = params.get("options")?.as_array()?;
     let fitting = options.iter().find(|option| option.get("kind").and_then(Value::as_str) == Some(kind))?;
     Some(fitting.get("optionId")?.as_str()?.to_owned())
+}
+
+/// Whether the request is of a kind that runs no command. A request of an unknown kind may run one.
+fn runs_nothing(params: &Value) -> bool {
+    let kind = params.pointer("/toolCall/kind").and_then(Value::as_str);
+    kind.is_some_and(|kind| ["read", "edit", "delete", "move", "search", "think", "fetch"].contains(&kind))
 }
 
 /// Whether the request concerns a tool of our own server, under any name that agents give such tools. The model can write into the title

@@ -50,6 +50,9 @@ pub struct ReactTool {
 pub const ALL: [ReactTool; 5] =
     [read_file::READ_FILE, write_file::WRITE_FILE, patch_file::PATCH_FILE, shell_exec::SHELL_EXEC, cas_get::CAS_GET];
 
+/// Name of the tool that runs commands.
+pub const RUNS_COMMANDS: &str = shell_exec::SHELL_EXEC.name;
+
 /// The tool with this name.
 pub fn find(name: &str) -> Option<ReactTool> {
     ALL.into_iter().find(|tool| tool.name == name)

@@ -27,6 +27,7 @@ Examples:
   uwf setup --provider anthropic --model claude-sonnet-4-5 --api-key-env ANTHROPIC_API_KEY
   uwf setup --provider here --base-url http://localhost:8080/v1 --model qwen3 --agent react
   uwf setup --agent codex                                   only the agent; it brings its own model
+  uwf setup --may-run-commands yes                          for all agents in config.yaml
 
 Providers: openai, anthropic, openrouter, deepseek, gemini, mistral, xai, groq, ollama, lmstudio; any other with
 --base-url. The key goes into .env of the storage root, everything else into config.yaml, whose comments stay. If the
@@ -53,6 +54,9 @@ pub(crate) struct Args {
     /// Default agent: an alias, a built-in agent, codex, claude, hermes … or a command line.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
+    /// Whether agents may run commands, such as your tests: written to each agent as its program needs it.
+    #[arg(long, value_name = "YES|NO", value_parser = ["yes", "no"])]
+    may_run_commands: Option<String>,
     /// Do not test the model with a call.
     #[arg(long)]
     no_check: bool,
@@ -68,6 +72,9 @@ struct SetupReport {
     model: Option<SetupModelReport>,
     /// Alias of the default agent; null without one.
     default_agent: Option<String>,
+    /// Whether agents may run commands; absent if that was not decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    may_run_commands: Option<bool>,
     /// Whether the configuration or the key changed.
     changed: bool,
     /// The result of the test call; null without one.
@@ -99,6 +106,11 @@ impl CommandReport for SetupReport {
         match &self.default_agent {
             Some(agent) => text.push_str(&format!("default agent: {}\n", style::bold(agent))),
             None => text.push_str("no default agent; `uwf setup --agent AGENT` sets one\n"),
+        }
+        match self.may_run_commands {
+            Some(true) => text.push_str("agents may run commands\n"),
+            Some(false) => text.push_str("agents must not run commands\n"),
+            None => {}
         }
         let written = if self.changed { "written to" } else { "nothing new for" };
         text.push_str(&format!("{written} {}\n", self.config_path));
@@ -139,15 +151,15 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
 impl Args {
     /// Whether a flag sets something, so that no question is asked.
     fn is_given(&self) -> bool {
-        let texts =
-            [&self.provider, &self.base_url, &self.kind, &self.api_key, &self.api_key_env, &self.model, &self.agent];
+        let Args { provider, base_url, kind, api_key, api_key_env, model, agent, may_run_commands, .. } = self;
+        let texts = [provider, base_url, kind, api_key, api_key_env, model, agent, may_run_commands];
         texts.into_iter().any(Option::is_some)
     }
 }
 
 fn nobody_to_ask() -> CommandError {
     CommandError::usage("uwf needs a terminal to ask questions")
-        .hint("uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--no-check]")
+        .hint("uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--may-run-commands yes|no] [--no-check]")
         .hint("`uwf setup --help` has examples")
 }
 
@@ -171,6 +183,12 @@ fn save(
         }
     }
     let configured = config_file::change(home, &changes, &judge)?;
+    for agent in answers.undecided(known.config) {
+        let message =
+            format!("uwf cannot decide whether agent `{agent}` runs commands: configure that in its own program");
+        context.printer.warn(&message);
+    }
+    let may_run_commands = answers.may_run_commands;
     for problem in &configured.warnings {
         context.printer.warn(&problem.message);
     }
@@ -185,5 +203,13 @@ fn save(
     });
     let config_path = home.config_file().display().to_string();
     let env_path = home.env_file().display().to_string();
-    PrintableReport::new(&SetupReport { config_path, env_path, model, default_agent: agent, changed, proof })
+    PrintableReport::new(&SetupReport {
+        config_path,
+        env_path,
+        model,
+        default_agent: agent,
+        may_run_commands,
+        changed,
+        proof,
+    })
 }

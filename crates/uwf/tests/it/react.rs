@@ -32,6 +32,20 @@ fn counting(home: &TestHome) -> String {
     home.start_counting(1, "count the files")
 }
 
+#[test]
+fn model_without_commands_has_no_shell() {
+    let answer = || ScriptedAnswer::text("---\nn: 1\n---\n");
+    let tools = |config: &str| {
+        let server = LlmServer::start(LlmScript::new([answer()]));
+        let home = with_model(&server, config);
+        home.json(&["thread", "step", &counting(&home)]);
+        let tools = server.requests()[0].body["tools"].clone();
+        tools.as_array().unwrap().iter().map(|tool| text(&tool["function"], "name")).collect::<Vec<_>>()
+    };
+    assert!(tools("").contains(&"shell_exec".to_owned()));
+    assert_eq!(tools("commands: false"), ["read_file", "write_file", "patch_file", "cas_get", "submit"]);
+}
+
 /// The failed attempt an error message names.
 fn attempt(home: &TestHome, stderr: &str) -> Value {
     let hash = stderr.split("step-details ").nth(1).unwrap_or_else(|| panic!("no attempt in {stderr}"));

@@ -218,7 +218,7 @@ fn missing_arguments_are_named() {
     };
     assert_snapshot!(usage(&[]), @r"
     error: uwf needs a terminal to ask questions
-    hint: uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--no-check]
+    hint: uwf setup --provider NAME --model NAME [--base-url URL] [--api-key - | --api-key-env VARIABLE] [--agent AGENT] [--may-run-commands yes|no] [--no-check]
     hint: `uwf setup --help` has examples
     ");
     assert_snapshot!(usage(&["--model", "m"]), @r"
@@ -296,4 +296,41 @@ fn first_agent_found_becomes_default() {
         json!("own"),
         "a default that is there stays"
     );
+}
+
+/// Each program of these gets what it needs, wherever its options are; other options stay.
+#[test]
+fn command_permission_is_written_for_each_program() {
+    let home = home();
+    home.config(
+        "agents:\n  a: { command: claude, args: [-p, --dangerously-skip-permissions, --verbose], output: text }\n  \
+         c: { command: codex, args: [exec, --full-auto, \"-\"], output: text }\n  \
+         g: { command: gemini, args: [--yolo], output: text }\n  \
+         h: { command: uwf-hermes }\n  \
+         o: { command: opencode, args: [run, \"{prompt}\"], output: text, env: [KEY] }\n  \
+         p: { command: uwf-acp, config: { preset: opencode, mcp: false } }\n  \
+         r: { command: uwf-react }\ndefaultAgent: a\n",
+    );
+    let get = |key: &str| home.json(&["config", "get", &format!("agents.{key}"), "--format", "json"]);
+    let ran = setup(&home, &["--may-run-commands", "no"], "");
+    assert_eq!((ran.code, &ran.json()["mayRunCommands"]), (Some(0), &json!(false)), "{ran:?}");
+    assert!(ran.stderr.contains("uwf cannot decide whether agent `h` runs commands"), "{}", ran.stderr);
+    assert_eq!(
+        get("a.args"),
+        json!(["-p", "--disallowedTools", "Bash", "--permission-mode", "acceptEdits", "--verbose"])
+    );
+    assert_eq!(
+        get("c.args"),
+        json!(["exec", "--sandbox", "workspace-write", "--config=features.shell_tool=false", "-"])
+    );
+    assert_eq!(get("g.args"), json!(["--approval-mode", "auto_edit"]));
+    assert_eq!(get("o.env"), json!({ "KEY": null, "OPENCODE_PERMISSION": "{\"bash\":\"deny\"}" }));
+    assert_eq!(get("p.config"), json!({ "preset": "opencode", "mcp": false, "permissions": "edits" }));
+    assert_eq!(get("p.env"), json!({ "OPENCODE_PERMISSION": "{\"bash\":\"deny\"}" }));
+    assert_eq!(get("r.config"), json!({ "commands": false }));
+    assert_eq!(setup(&home, &["--may-run-commands", "yes"], "").code, Some(0));
+    assert_eq!(get("a.args"), json!(["-p", "--allowedTools", "Bash", "--permission-mode", "acceptEdits", "--verbose"]));
+    assert_eq!(get("c.args"), json!(["exec", "--sandbox", "workspace-write", "-"]));
+    assert_eq!(get("p.config.permissions"), json!("allow"));
+    assert_eq!(home.uwf(&["config", "validate", "--format", "json"]).stderr.matches("unknown key").count(), 0);
 }

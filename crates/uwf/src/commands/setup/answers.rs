@@ -1,9 +1,12 @@
 //! The answers to `uwf setup`, and the resulting changes of the configuration.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use uwf_agents::agent_choices::AgentChoice;
-use uwf_core::config::UwfConfig;
+use uwf_agents::command_permission;
 use uwf_core::config::edit::KeyPath;
+use uwf_core::config::{AgentConfig, UwfConfig};
 use uwf_engine::root::config_file::ConfigChange;
 use uwf_llm::{LlmApiKey, LlmWireFormat, ModelEndpoint};
 
@@ -13,6 +16,8 @@ pub(super) struct SetupAnswers {
     pub(super) model: Option<SetupModel>,
     /// The default agent; `None` leaves it unchanged.
     pub(super) agent: Option<SetupAgent>,
+    /// Whether agents may run commands; `None` leaves that unchanged.
+    pub(super) may_run_commands: Option<bool>,
 }
 
 /// A model, and the URL of its provider.
@@ -101,7 +106,38 @@ impl SetupAnswers {
             Some(SetupAgent::Known(alias)) => changes.push(set(&["defaultAgent"], alias)),
             None => {}
         }
+        for (alias, agent) in self.agents(config) {
+            let settings = self.may_run_commands.and_then(|may_run| command_permission::settings(&agent, may_run));
+            for (key, value) in settings.into_iter().flatten() {
+                changes.push(ConfigChange::Set(KeyPath::from_keys(&["agents", &alias, key]), value));
+            }
+        }
         (changes, alias)
+    }
+
+    /// Whether an agent has settings that decide whether it runs commands.
+    pub(super) fn can_decide_commands(&self, config: &UwfConfig) -> bool {
+        let settings = |agent: &AgentConfig| command_permission::settings(agent, true);
+        self.agents(config).values().filter_map(settings).any(|settings| !settings.is_empty())
+    }
+
+    /// The agents whose program decides alone whether they run commands.
+    pub(super) fn undecided(&self, config: &UwfConfig) -> Vec<String> {
+        let Some(may_run) = self.may_run_commands else { return Vec::new() };
+        let agents = self.agents(config).into_iter();
+        agents
+            .filter(|(_, agent)| command_permission::settings(agent, may_run).is_none())
+            .map(|(alias, _)| alias)
+            .collect()
+    }
+
+    /// The configured agents, and the new one.
+    fn agents(&self, config: &UwfConfig) -> BTreeMap<String, AgentConfig> {
+        let mut agents = config.agents.clone();
+        if let Some(SetupAgent::New(choice)) = &self.agent {
+            agents.extend(choice.config().map(|agent| (choice.alias.clone(), agent)));
+        }
+        agents
     }
 }
 

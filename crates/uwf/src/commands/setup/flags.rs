@@ -15,7 +15,8 @@ pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupAnsw
     let model = about_model.then(|| self::model(known, args)).transpose()?;
     let has_model = model.is_some() || known.config.default_model.is_some();
     let agent = agent(known, args.agent.as_deref(), has_model)?;
-    Ok(SetupAnswers { model, agent })
+    let may_run_commands = args.may_run_commands.as_deref().map(|answer| answer == "yes");
+    Ok(SetupAnswers { model, agent, may_run_commands })
 }
 
 fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupModel, CommandError> {

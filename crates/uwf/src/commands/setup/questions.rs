@@ -29,18 +29,22 @@ pub(super) fn answers(
         let model = model(&asker, known)?;
         let has_model = model.is_some() || known.config.default_model.is_some();
         let agent = agent(&asker, known, has_model)?;
-        let Some(checked) = model.as_ref().filter(|_| !no_check) else {
-            return Ok((SetupAnswers { model, agent }, None));
+        let mut answers = SetupAnswers { model, agent, may_run_commands: None };
+        if answers.can_decide_commands(known.config) {
+            answers.may_run_commands = Some(asker.yes("May agents run commands, such as your tests?")?);
+        }
+        let Some(checked) = answers.model.as_ref().filter(|_| !no_check) else {
+            return Ok((answers, None));
         };
         match proof::prove(printer, checked) {
-            Ok(proof) => return Ok((SetupAnswers { model, agent }, Some(proof))),
+            Ok(proof) => return Ok((answers, Some(proof))),
             Err(failure) => {
                 asker.print_line(&format!("{} {}", style::red("✗"), failure.error));
                 if let Some(hint) = failure.hints.first() {
                     asker.print_line(&format!("{} {hint}", style::dim("hint:")));
                 }
                 if asker.yes("save it anyway?")? {
-                    return Ok((SetupAnswers { model, agent }, None));
+                    return Ok((answers, None));
                 }
                 asker.print_line("Try again; Ctrl-C changes nothing.");
             }

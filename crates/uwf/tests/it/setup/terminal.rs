@@ -46,6 +46,7 @@ mod with_tools {
                 ("models of here, 3 in all", "small\r"),
                 ("small-model-2", "2\r"),
                 ("Which agent plays roles by default?", "\r"),
+                ("May agents run commands, such as your tests?", "y\r"),
             ],
         );
         let session = session(&home, &[], &dialog);
@@ -150,8 +151,15 @@ mod with_tools {
     fn agents_alone_need_no_provider() {
         let home = home();
         home.script("codex", "#!/bin/sh\n");
-        let session = session(&home, &[], &[("Which provider", "none\r"), ("Which agent", "codex\r")]);
+        let session = session(
+            &home,
+            &[],
+            &[("Which provider", "none\r"), ("Which agent", "codex\r"), ("May agents run commands", "\r")],
+        );
         assert_eq!(session.code, Some(0), "{}", session.shown);
+        assert!(session.shown.contains("agents must not run commands"), "{}", session.shown);
+        let args = home.json(&["config", "get", "agents.codex.args"]).to_string();
+        assert!(args.contains(r#""workspace-write","--config=features.shell_tool=false""#), "{args}");
         assert_eq!(home.json(&["config", "get", "defaultAgent", "--format", "json"]), json!("codex"));
         assert_eq!(
             home.json(&["config", "list"]).as_object().unwrap().keys().filter(|key| key.contains("model")).count(),

@@ -153,6 +153,7 @@ fn permissions_are_answered_as_the_policy_says() {
     ]]));
     for (policy, expected) in [
         ("allow", "[o-allow_once] [o-allow_once] [o-allow_always] [cancelled]"),
+        ("edits", "[o-reject_once] [o-allow_once] [o-reject_always] [cancelled]"),
         ("deny", "[o-reject_once] [o-allow_once] [o-reject_always] [cancelled]"),
     ] {
         let (home, thread) = scripted(&config(&format!("permissions: {policy}")), &script);
@@ -336,7 +337,7 @@ fn settings_that_make_no_sense_are_refused() {
     hint: `uwf agent describe acp` lists the settings it has
     78 error: `config` of agent `a`: unknown key `presets`; did you mean `preset`?
     hint: `uwf agent describe acp` lists the settings it has
-    78 error: `config.permissions` of agent `a`: expected "allow", "deny" or "ask", found "sometimes"
+    78 error: `config.permissions` of agent `a`: expected "allow", "edits", "deny" or "ask", found "sometimes"
     hint: `uwf agent describe acp` lists the settings it has
     78 error: cannot start agent `no-such-program`: program `no-such-program` is not on PATH
     hint: install it, or give the program's full path
