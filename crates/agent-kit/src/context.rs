@@ -280,6 +280,7 @@ impl<'h> AgentContext<'h> {
         let replies = self.replies()?;
         make(&PromptInput {
             replies: &replies,
+            may_ask: self.attempt.as_ref().is_none_or(|attempt| attempt.opened.ask.asks()),
             workflow: &self.workflow_name,
             role_name: &self.role_name,
             role: &self.role,

@@ -44,7 +44,10 @@ pub(crate) fn asked(
     let attempt = context.attempt()?;
     let agent = &attempt.opened.agent;
     // A person doesn't ask, a child thread asks for itself, and attempts run by hand are not recorded.
-    let may_ask = !agent.is_built_in(HUMAN) && !agent.plays_by_threads() && !attempt.opened.is_by_hand();
+    let may_ask = attempt.opened.ask.asks()
+        && !agent.is_built_in(HUMAN)
+        && !agent.plays_by_threads()
+        && !attempt.opened.is_by_hand();
     let is_text = form == AnswerForm::Frontmatter && is_text(context.schema().value());
     if !may_ask || answer.value.is_some() || is_text {
         return None;

@@ -20,6 +20,7 @@ use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result, mcp};
 use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart};
 
+use permission::PermissionPolicy;
 use session::{AcpPromptResult, AcpSession};
 use settings::AcpLaunch;
 
@@ -47,7 +48,12 @@ impl AcpAgent {
     /// The settings, with the model under the agent's own name for it.
     fn settings_in(&self, context: &AgentContext<'_>) -> Result<AcpLaunch> {
         let settings = self.settings()?.clone();
-        Ok(AcpLaunch { model: crate::settings::model_name(context, settings.model.as_ref())?, ..settings })
+        let permissions = match settings.permissions {
+            PermissionPolicy::Ask if !context.opened()?.ask.asks() => PermissionPolicy::Deny,
+            other => other,
+        };
+        let model = crate::settings::model_name(context, settings.model.as_ref())?;
+        Ok(AcpLaunch { model, permissions, ..settings })
     }
 
     fn settings(&self) -> Result<&AcpLaunch> {

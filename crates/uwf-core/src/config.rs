@@ -30,7 +30,7 @@ pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{
     ConfigLimits, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, LONG_TIMEOUT,
-    long_timeout,
+    QuestionPolicy, long_timeout,
 };
 pub use notify::{NotifyBy, NotifyEvent, NotifyRule};
 pub use otel::OtelConfig;
@@ -84,6 +84,8 @@ pub struct UwfConfig {
     pub limits: ConfigLimits,
     /// `notify`: notifications about threads.
     pub notify: Vec<NotifyRule>,
+    /// `ask`: whether agents may ask a person.
+    pub ask: QuestionPolicy,
     /// `extract`: which stages of reading an answer are used.
     pub extract: ExtractRungs,
     /// `prices`: prices of models.

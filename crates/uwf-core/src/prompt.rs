@@ -28,6 +28,7 @@ mod task_only;
 use serde_json::Value;
 
 pub use branches::{BranchItem, copies_part, item_part};
+pub use format::answer_form;
 pub use git_branches::{GitBranch, git_branches_part};
 use instruction::task_within;
 pub use instruction::{instruction, task};
@@ -71,6 +72,8 @@ pub struct PromptInput<'a> {
     pub context_command: &'a str,
     /// How the agent answers.
     pub output: AnswerForm,
+    /// Whether the agent may ask a person.
+    pub may_ask: bool,
     /// Questions of the agent to a person at this step, with the replies, oldest first.
     pub replies: &'a [QuestionReply],
 }
@@ -168,7 +171,8 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
     let replies = replies::part(input.replies);
     let budget = input.budget.saturating_sub(replies.as_ref().map_or(0, |part| part.text.len()));
     let input = &PromptInput { budget, ..*input };
-    let instruction = instruction(input.workflow, input.role_name, input.role, input.schema, input.output);
+    let form = answer_form(input.schema, input.output, input.may_ask);
+    let instruction = instruction(input.workflow, input.role_name, input.role, form);
     let frame = instruction.len() + shown_input.as_ref().map_or(0, |(text, _)| text.len());
     let whole_task = task(input.task).map_or(0, |text| text.len());
     let divided = divide(input, frame, whole_task, read)?;

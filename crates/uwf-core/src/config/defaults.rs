@@ -5,6 +5,7 @@ use super::edit::KeyPath;
 use super::limits::{
     DEFAULT_FEEDBACK_ROUNDS, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_LLM_ROUNDS, DEFAULT_MAX_BRANCHES,
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_OUTPUT_CAP, DEFAULT_PARALLEL, DEFAULT_PROMPT_BUDGET, ExtractRungs,
+    QuestionPolicy,
 };
 use super::store::DEFAULT_LEASE;
 
@@ -21,6 +22,7 @@ pub fn default_of(path: &KeyPath) -> Option<String> {
         ["promptBudget"] => DEFAULT_PROMPT_BUDGET.to_string(),
         ["outputCap"] => DEFAULT_OUTPUT_CAP.to_string(),
         ["killGrace"] => DEFAULT_KILL_GRACE.as_secs().to_string(),
+        ["ask"] => QuestionPolicy::default().as_str().to_owned(),
         ["extract", "submit"] => ExtractRungs::default().submit.to_string(),
         ["extract", "frontmatter"] => ExtractRungs::default().frontmatter.to_string(),
         ["extract", "feedback"] => DEFAULT_FEEDBACK_ROUNDS.to_string(),

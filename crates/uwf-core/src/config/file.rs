@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::agent::{AgentDescription, ExitMeaning, OutputMode};
-use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET};
+use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET, QuestionPolicy};
 use super::notify::NotifyEvent;
 use super::retry::MAX_ATTEMPTS;
 use super::texts::{
@@ -61,6 +61,7 @@ pub(super) struct ConfigFile {
     #[serde(default, deserialize_with = "DurationText::deserialize")]
     #[schemars(with = "Option<DurationText>")]
     pub kill_grace: Option<Duration>,
+    pub ask: Option<QuestionPolicy>,
     pub extract: Option<ExtractKeys>,
     pub notify: Option<OneOrMany<NotifyKeys>>,
     pub prices: Option<PricesKeys>,

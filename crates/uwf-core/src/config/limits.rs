@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::usage::ThreadLimits;
@@ -105,6 +106,34 @@ impl Default for ConfigLimits {
             prompt_budget: DEFAULT_PROMPT_BUDGET,
             output_cap: DEFAULT_OUTPUT_CAP,
             kill_grace: DEFAULT_KILL_GRACE,
+        }
+    }
+}
+
+/// Whether agents may ask a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionPolicy {
+    /// Yes: the thread waits for the reply.
+    #[default]
+    Person,
+    /// No: nobody would answer.
+    Never,
+}
+
+impl QuestionPolicy {
+    /// Whether agents may ask.
+    #[must_use]
+    pub fn asks(self) -> bool {
+        self == QuestionPolicy::Person
+    }
+
+    /// Its name in the configuration.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            QuestionPolicy::Person => "person",
+            QuestionPolicy::Never => "never",
         }
     }
 }

@@ -114,6 +114,7 @@ fn shared_keys(config: &mut UwfConfig, file: ConfigFile) {
     config.model_overrides.extend(file.model_overrides.into_iter().flatten());
     let workspaces = file.workspaces.into_iter().flatten();
     config.workspaces.extend(workspaces.map(|(workflow, place)| (workflow, place.unwrap_or_default())));
+    config.ask = file.ask.unwrap_or(config.ask);
     config.extract = file.extract.map_or(config.extract, |keys| extract(&keys, config.extract));
     config.notify.extend(file.notify.into_iter().flat_map(OneOrMany::into_vec).filter_map(notify));
     config.prices = file.prices.map(prices).or(config.prices.take());

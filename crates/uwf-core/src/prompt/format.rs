@@ -19,7 +19,7 @@ const EXTRAS: [(&str, &str); 5] = [
 ];
 
 /// The complete description of an answer: its form, and the meaning of each key.
-pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
+pub fn answer_form(schema: &Value, form: AnswerForm, may_ask: bool) -> String {
     if form == AnswerForm::Frontmatter && is_text(schema) {
         return plain_text(schema);
     }
@@ -54,7 +54,7 @@ pub(super) fn answer_form(schema: &Value, form: AnswerForm) -> String {
     if form == AnswerForm::Frontmatter && shape(schema, &[schema]).may_be(schema, "object") {
         text.push_str("\nFor a text of several lines, end its key's line with ` |` and write the lines below it, each indented by two spaces.\n");
     }
-    text.push_str(&extras(schema, form));
+    text.push_str(&extras(schema, form, may_ask));
     text
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn json_example(schema: &Value) -> String {
     fenced("json", &format!("{:#}", example(schema)))
 }
 
-/// The keys that every answer may have and the schema does not define. One of them lets the agent ask a person.
-fn extras(schema: &Value, form: AnswerForm) -> String {
+/// The keys that every answer may have and the schema does not define. With one of them, an agent that `may_ask` asks a person.
+fn extras(schema: &Value, form: AnswerForm, may_ask: bool) -> String {
     let keys = shape(schema, &[schema]).keys_of_all(schema);
     let free: Vec<&(&str, &str)> = EXTRAS.iter().filter(|(key, _)| !keys.contains(key)).collect();
     if keys.is_empty() || free.is_empty() {
@@ -97,7 +97,7 @@ fn extras(schema: &Value, form: AnswerForm) -> String {
     }
     let allowed: Vec<String> = free.iter().map(|(key, meaning)| format!("`{key}` ({meaning})")).collect();
     let mut text = format!("\nYou may also add these keys: {}.\n", allowed.join(", "));
-    if free.iter().any(|(key, _)| *key == "status") {
+    if may_ask && free.iter().any(|(key, _)| *key == "status") {
         text.push_str(match form {
             AnswerForm::Frontmatter => concat!(
                 "\nIf you need input from a person to continue, answer with `status: needs_input` alone in the header and ",

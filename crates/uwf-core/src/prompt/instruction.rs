@@ -1,16 +1,13 @@
 //! The first parts of a prompt: the form of the answer and the role, then the task. The first is the same in every thread of a workflow,
 //! the second for every role of a thread.
 
-use serde_json::Value;
-
-use super::AnswerForm;
 use super::fence::{fenced, head};
-use super::format::answer_form;
 use crate::workflow::Role;
 
 /// The part of a prompt that is the same in every thread: form of the answer, role, goal, capabilities, procedure, output.
-pub fn instruction(workflow: &str, role_name: &str, role: &Role, schema: &Value, form: AnswerForm) -> String {
-    let mut text = answer_form(schema, form);
+/// `form` is its [`answer_form`](super::answer_form).
+pub fn instruction(workflow: &str, role_name: &str, role: &Role, form: String) -> String {
+    let mut text = form;
     text.push_str(&format!(
         "\n# Your role\n\n\
          You play role `{role_name}` of workflow `{workflow}`. Do only the work of this role. Other roles of the workflow do \

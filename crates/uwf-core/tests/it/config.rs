@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::json;
 use uwf_core::config::{
     AgentConfig, ConfigLimits, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, ModelConfig, ModelPrice,
-    ModelProvider, NotifyBy, NotifyEvent, NotifyRule, OtelConfig, OutputMode, PriceTable, StoreUrl, UwfConfig,
-    WorkspaceKind, WorktreePrepare,
+    ModelProvider, NotifyBy, NotifyEvent, NotifyRule, OtelConfig, OutputMode, PriceTable, QuestionPolicy, StoreUrl,
+    UwfConfig, WorkspaceKind, WorktreePrepare,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -93,6 +93,7 @@ worktree: { remote: origin, prepare: [npm ci, make], prepareTimeout: 5m }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
+ask: never
 extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
 prices:
   date: 2026-11-01
@@ -162,6 +163,7 @@ prices:
             output_cap: 1024,
             kill_grace: Duration::from_millis(500),
         },
+        ask: QuestionPolicy::Never,
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
         notify: vec![NotifyRule {
             on: vec![NotifyEvent::Ended, NotifyEvent::Stuck],

@@ -51,6 +51,7 @@ fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
         budget: 100_000,
         context_command: "uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer",
         output: AnswerForm::Frontmatter,
+        may_ask: true,
         replies: &[],
     }
 }

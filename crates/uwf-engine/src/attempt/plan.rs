@@ -343,6 +343,7 @@ impl StepPlan {
             workspace: self.settings.workspace.clone(),
             secrets: secrets.into_iter().collect(),
             prompt_budget: self.config.limits.prompt_budget,
+            ask: self.config.ask,
             extract: self.config.extract,
             reextract: None,
             rereads: 0,

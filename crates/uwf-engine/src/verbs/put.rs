@@ -109,7 +109,8 @@ fn instructions(home: &Home, workflow: &Workflow, schemas: &[NodeDraft]) -> Resu
             }
             None => home.store().schema(role.meta)?.value().clone(),
         };
-        let text = prompt::instruction(&workflow.name, name, role, &schema, AnswerForm::default());
+        let form = prompt::answer_form(&schema, AnswerForm::default(), true);
+        let text = prompt::instruction(&workflow.name, name, role, form);
         Ok(ContentNode { text }.draft())
     };
     workflow.roles.iter().map(instruction).collect()

@@ -32,6 +32,30 @@ fn asking() -> (TestHome, String) {
     (home, thread)
 }
 
+#[test]
+fn nobody_is_asked_where_configuration_forbids_it() {
+    let json = r#"{"status": "needs_input", "question": "Which one?"}"#;
+    for (output, answer, offer) in [
+        ("text", "---\nstatus: needs_input\n---\nWhich one?", "status: needs_input"),
+        ("json", json, r#""status": "needs_input""#),
+    ] {
+        let home = home();
+        home.file("answer", answer);
+        home.worker(&format!("output: {output}"), "#!/bin/sh\ncat > prompt.txt\ncat answer\n");
+        let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+        let prompt = || fs::read_to_string(home.work().join("prompt.txt")).unwrap();
+        let thread = home.start_counting(1, "choose");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20), "{output}");
+        assert!(prompt().contains(offer), "{output}");
+        home.config(&format!("{config}ask: never\n"));
+        let thread = home.start("count-rounds", "choose");
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(41), "{output}: {ran:?}");
+        assert!(!prompt().contains(offer), "{output}");
+        assert_eq!(state(&home, &thread), "stuck");
+    }
+}
+
 fn calls(home: &TestHome) -> usize {
     fs::read_to_string(home.work().join("calls.txt")).unwrap_or_default().lines().count()
 }

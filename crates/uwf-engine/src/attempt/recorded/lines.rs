@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uwf_core::config::ExtractRungs;
+use uwf_core::config::{ExtractRungs, QuestionPolicy};
 use uwf_core::number;
 use uwf_core::thread::ThreadId;
 
@@ -91,6 +91,9 @@ pub struct AttemptOpening {
     pub secrets: Vec<String>,
     /// Most bytes of the prompt.
     pub prompt_budget: usize,
+    /// Whether the agent may ask a person.
+    #[serde(default)]
+    pub ask: QuestionPolicy,
     /// Enabled rungs of the extraction ladder.
     #[serde(default)]
     pub extract: ExtractRungs,

@@ -158,6 +158,7 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     if args.on.on.is_some() {
         return run_on::run(context, &thread, &args.on, expected, args.exit_code);
     }
+    let asks = args.no_ask.asks() && context.home.config().is_ok_and(|config| config.ask.asks());
     let mut signals = SignalListener::listen()?;
     let mut progress = RunProgress::from_now(context, &thread);
     let mut limits = LimitStreak::default();
@@ -174,13 +175,11 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first, Some(&signals)) {
                 Some(report) => return PrintableReport::new(&RunReport::ended(report, args.exit_code)),
-                None if error.kind == ErrorKind::Waiting && args.no_ask.asks() => {
-                    match answered(context, &thread, error) {
-                        Ok(Some(report)) => report,
-                        Ok(None) => continue,
-                        Err(error) => return stopped(context, &thread, error),
-                    }
-                }
+                None if error.kind == ErrorKind::Waiting && asks => match answered(context, &thread, error) {
+                    Ok(Some(report)) => report,
+                    Ok(None) => continue,
+                    Err(error) => return stopped(context, &thread, error),
+                },
                 None => match error.until.filter(|_| args.wait).and_then(|end| limits.next(context, &thread, end)) {
                     Some(until) => {
                         limit_wait::wait(context, &error, until, &mut signals);
