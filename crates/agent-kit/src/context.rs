@@ -297,11 +297,15 @@ impl<'h> AgentContext<'h> {
     }
 
     /// The agent's questions to a person at this step, with the replies, oldest first.
-    fn replies(&self) -> Result<Vec<QuestionReply>> {
+    ///
+    /// # Errors
+    /// A node can't be read.
+    pub fn replies(&self) -> Result<Vec<QuestionReply>> {
         let store = self.thread.home().store();
         let text = |hash| -> Result<String> { Ok(nodes::typed::<ContentNode>(store, hash)?.text) };
         let reply = |exchange: &QuestionExchange| {
-            Ok(QuestionReply { question: text(exchange.question)?, reply: text(exchange.reply)? })
+            let by = exchange.by.clone();
+            Ok(QuestionReply { question: text(exchange.question)?, reply: text(exchange.reply)?, by })
         };
         self.exchanges().iter().map(reply).collect()
     }

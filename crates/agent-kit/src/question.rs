@@ -41,6 +41,16 @@ pub(crate) fn asked(
     prompt: &dyn Fn() -> String,
     read: Result<&ExtractedAnswer, &ExtractionFailure>,
 ) -> Option<Error> {
+    let is_text = form == AnswerForm::Frontmatter && is_text(context.schema().value());
+    if answer.value.is_some() || is_text {
+        return None;
+    }
+    ask_person(context, &extract::question(&answer.raw, form, prompt, read)?)
+}
+
+/// Returns the error that ends the attempt with a question to a person, so that the thread waits for a reply. `None` if this agent cannot
+/// ask.
+pub fn ask_person(context: &AgentContext<'_>, question: &str) -> Option<Error> {
     let attempt = context.attempt()?;
     let agent = &attempt.opened.agent;
     // A person doesn't ask, a child thread asks for itself, and attempts run by hand are not recorded.
@@ -48,11 +58,10 @@ pub(crate) fn asked(
         && !agent.is_built_in(HUMAN)
         && !agent.plays_by_threads()
         && !attempt.opened.is_by_hand();
-    let is_text = form == AnswerForm::Frontmatter && is_text(context.schema().value());
-    if !may_ask || answer.value.is_some() || is_text {
+    if !may_ask {
         return None;
     }
-    let question = ellipsize(&extract::question(&answer.raw, form, prompt, read)?, MAX_QUESTION).into_owned();
+    let question = ellipsize(question, MAX_QUESTION).into_owned();
     let first = question.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let (role, id) = (context.role_name(), &context.thread().id);
     let line = ellipsize(first.trim(), MAX_LINE);

@@ -18,7 +18,7 @@ pub mod usage;
 
 use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result, mcp};
-use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart};
+use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart, QuestionReply};
 
 use permission::PermissionPolicy;
 use session::{AcpPromptResult, AcpSession};
@@ -105,7 +105,8 @@ impl Agent for AcpAgent {
         if session.id().as_deref() != Some(earlier) {
             return Ok(None);
         }
-        let prompted = session.prompt(context, prompt.texts(), true)?;
+        let input = decision_on_request(context)?.map_or_else(|| prompt.texts(), |text| vec![text]);
+        let prompted = session.prompt(context, input, true)?;
         Ok(Some(answer(session, prompted)))
     }
 
@@ -114,6 +115,23 @@ impl Agent for AcpAgent {
         let prompted = session.prompt(context, vec![text.to_owned()], false)?;
         Ok(Some(answer(session, prompted)))
     }
+}
+
+/// The prompt of a session that continues after a person has decided on its request for permission. The model did not ask itself, so the
+/// reply alone would say nothing to it.
+fn decision_on_request(context: &AgentContext<'_>) -> Result<Option<String>> {
+    let Some(QuestionReply { question, reply, by }) = context.replies()?.pop() else { return Ok(None) };
+    let agent = &context.opened()?.agent.name;
+    let request = permission::request_in_question(agent, &question);
+    let by = by.map(|by| format!(" ({by})")).unwrap_or_default();
+    Ok(request.map(|request| {
+        format!(
+            "# A person's decision\n\nYour work was interrupted, because this needed permission:\n\n{request}\n\nThe reply{by}: \
+             {}\n\nIf it was allowed, do it again: you have permission now. Otherwise, continue without it. Answer \
+             in the form you were given.\n",
+            reply.trim()
+        )
+    }))
 }
 
 fn answer(session: &AcpSession, prompted: AcpPromptResult) -> AgentAnswer {

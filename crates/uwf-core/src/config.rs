@@ -86,6 +86,8 @@ pub struct UwfConfig {
     pub notify: Vec<NotifyRule>,
     /// `ask`: whether agents may ask a person.
     pub ask: QuestionPolicy,
+    /// `askTimeout`: time after which an agent's question counts as not answered; `None` for any time.
+    pub ask_timeout: Option<Duration>,
     /// `extract`: which stages of reading an answer are used.
     pub extract: ExtractRungs,
     /// `prices`: prices of models.

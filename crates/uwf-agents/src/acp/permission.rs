@@ -20,7 +20,7 @@ pub enum PermissionPolicy {
     Edits,
     /// No.
     Deny,
-    /// By a person: the step ends as waiting.
+    /// By a person: the step ends with a question, and the thread waits for the reply.
     Ask,
 }
 
@@ -59,6 +59,49 @@ impl PermissionDecision {
     }
 }
 
+/// The question to a person about a request, with the options that the agent offers.
+pub fn question(agent: &str, params: &Value) -> String {
+    let options = options(params).iter().filter_map(|option| option.get("name")?.as_str());
+    let options: Vec<String> = options.map(|name| format!("- {}", name.trim())).collect();
+    format!(
+        "{}{}\n\nReply with one of these options. Any other reply denies the request, and the agent gets it:\n\n{}",
+        question_start(agent),
+        what(params),
+        options.join("\n")
+    )
+}
+
+/// What an agent asked permission for, from a [`question`]; `None` for any other question.
+pub fn request_in_question<'q>(agent: &str, question: &'q str) -> Option<&'q str> {
+    question.strip_prefix(&question_start(agent))?.lines().next()
+}
+
+fn question_start(agent: &str) -> String {
+    format!("{agent} asks for permission: ")
+}
+
+/// The decision by a person's reply to the [`question`]: the option that it names, by its name, id or kind. Any other reply denies.
+pub fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
+    let normal = |text: &str| text.trim().trim_end_matches('.').replace('_', " ").to_lowercase();
+    let wanted = normal(reply);
+    let is_named = |option: &&Value| {
+        let names = ["name", "optionId", "kind"].into_iter().filter_map(|key| option.get(key)?.as_str());
+        names.into_iter().any(|name| normal(name) == wanted)
+    };
+    let named = options(params).iter().find(is_named).and_then(|option| option.get("optionId")?.as_str());
+    match named {
+        Some(option) => PermissionDecision::Pick(option.to_owned()),
+        None if ["yes", "y", "allow", "ok"].contains(&wanted.as_str()) => decide(PermissionPolicy::Allow, params),
+        None => decide(PermissionPolicy::Deny, params),
+    }
+}
+
+/// Whether a decision also holds for later requests: an option of the kind `allow_always` or `reject_always`.
+pub fn is_lasting(decision: &PermissionDecision, params: &Value) -> bool {
+    let PermissionDecision::Pick(picked) = decision else { return false };
+    ["allow_always", "reject_always"].iter().any(|kind| option(params, kind).as_ref() == Some(picked))
+}
+
 /// Whether a decision denies the request. A cancelled request counts, because its call is not made.
 pub fn denies(decision: &PermissionDecision, params: &Value) -> bool {
     match decision {
@@ -82,9 +125,12 @@ pub fn what(params: &Value) -> String {
     ellipsize(&line, MAX_SHOWN).into_owned()
 }
 
+fn options(params: &Value) -> &[Value] {
+    params.get("options").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
 fn option(params: &Value, kind: &str) -> Option<String> {
-    let options = params.get("options")?.as_array()?;
-    let fitting = options.iter().find(|option| option.get("kind").and_then(Value::as_str) == Some(kind))?;
+    let fitting = options(params).iter().find(|option| option.get("kind").and_then(Value::as_str) == Some(kind))?;
     Some(fitting.get("optionId")?.as_str()?.to_owned())
 }
 

@@ -8,6 +8,7 @@ use agent_kit::{AgentContext, AgentTurn, TurnRecorder, json_rpc, mcp, submit, su
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::TokenCounts;
+use uwf_core::prompt::QuestionReply;
 use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_engine::error::{Error, ErrorKind, Result};
@@ -53,6 +54,8 @@ pub(super) struct AcpSession {
     counts: Option<AcpTokenCounts>,
     dollars: Option<f64>,
     recorder: TurnRecorder,
+    /// Earlier requests for permission at this step that a person has replied to, and did not count yet.
+    replies: Vec<QuestionReply>,
 }
 
 /// Result of a prompt.
@@ -143,6 +146,7 @@ impl AcpSession {
             counts: Some(AcpTokenCounts::default()),
             dollars: Some(0.0),
             recorder: TurnRecorder::begin(context, SOURCE)?,
+            replies: context.replies()?,
         };
         session.client.hold();
         let done = session.set_up(context, opened, earlier);
@@ -376,7 +380,12 @@ impl AcpSession {
             }
             JsonRpcMessage::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
             JsonRpcMessage::Request { id, method, params } if method == "session/request_permission" => {
-                let decision = permission::decide(self.settings.permissions, &params);
+                let decision = match permission::decide(self.settings.permissions, &params) {
+                    PermissionDecision::Ask(asked) => {
+                        self.decision_of_person(&params, listening).unwrap_or(PermissionDecision::Ask(asked))
+                    }
+                    decision => decision,
+                };
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
                 if let Some(call) = params.get("toolCall").filter(|_| permission::denies(&decision, &params)) {
@@ -384,7 +393,7 @@ impl AcpSession {
                     listening.transcript.deny(call, at_ms);
                 }
                 match decision {
-                    PermissionDecision::Ask(asked) => return Err(self.ask_a_person(&asked, listening)),
+                    PermissionDecision::Ask(asked) => return Err(self.ask_a_person(&asked, &params, listening)),
                     PermissionDecision::Pick(option) => {
                         self.progress.line(&format!("asked: {asked}; answered: {option}"));
                     }
@@ -400,13 +409,28 @@ impl AcpSession {
         Ok(())
     }
 
-    /// No person is there to answer, so the step waits for one.
-    fn ask_a_person(&mut self, asked: &str, listening: &mut AcpPromptState<'_, '_>) -> Error {
+    /// The decision of a person on an earlier request that equals this one. It counts once in each attempt, because an attempt without the
+    /// session repeats its work; a lasting decision counts for all.
+    fn decision_of_person(&mut self, params: &Value, listening: &AcpPromptState<'_, '_>) -> Option<PermissionDecision> {
+        let question = listening.redactor.text(&permission::question(&self.name, params));
+        let position = self.replies.iter().position(|known| known.question == question)?;
+        let decision = permission::decide_by_reply(params, &self.replies[position].reply);
+        if !permission::is_lasting(&decision, params) {
+            self.replies.remove(position);
+        }
+        Some(decision)
+    }
+
+    /// Ends the attempt with a question to a person. A process that waited for the reply would keep the thread's lock and a place for hours,
+    /// and be lost with its machine; the session continues with the reply instead.
+    fn ask_a_person(&mut self, asked: &str, params: &Value, listening: &mut AcpPromptState<'_, '_>) -> Error {
         self.progress.line(&format!("asked: {asked}; a person must answer"));
         self.cancel(None, listening);
-        Error::waiting(format!("agent `{}` asks for permission: {asked}", self.name))
-            .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
-            .hint("or give the role's output yourself: `uwf thread answer`")
+        let question = permission::question(&self.name, params);
+        agent_kit::ask_person(listening.context, &question).unwrap_or_else(|| {
+            Error::waiting(format!("agent `{}` asks for permission: {asked}", self.name))
+                .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
+        })
     }
 
     /// This process was asked to stop: cancels the turn and saves the text so far.

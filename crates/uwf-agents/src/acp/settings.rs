@@ -58,7 +58,7 @@ pub(crate) struct AcpSettings {
     mode: Option<String>,
     /// Login method to call first, by the agent's name for it.
     auth_method: Option<String>,
-    /// The answer when it asks for permission, where `ask` ends the step as waiting.
+    /// The answer when it asks for permission, where `ask` asks a person.
     permissions: PermissionPolicy,
     /// Whether it is given the tool `submit`; true by default.
     mcp: Option<bool>,

@@ -62,6 +62,9 @@ pub(super) struct ConfigFile {
     #[schemars(with = "Option<DurationText>")]
     pub kill_grace: Option<Duration>,
     pub ask: Option<QuestionPolicy>,
+    #[serde(default, deserialize_with = "DurationText::deserialize")]
+    #[schemars(with = "Option<DurationText>")]
+    pub ask_timeout: Option<Duration>,
     pub extract: Option<ExtractKeys>,
     pub notify: Option<OneOrMany<NotifyKeys>>,
     pub prices: Option<PricesKeys>,

@@ -115,6 +115,8 @@ fn shared_keys(config: &mut UwfConfig, file: ConfigFile) {
     let workspaces = file.workspaces.into_iter().flatten();
     config.workspaces.extend(workspaces.map(|(workflow, place)| (workflow, place.unwrap_or_default())));
     config.ask = file.ask.unwrap_or(config.ask);
+    config.ask_timeout =
+        file.ask_timeout.map_or(config.ask_timeout, |limit| Some(limit).filter(|limit| !limit.is_zero()));
     config.extract = file.extract.map_or(config.extract, |keys| extract(&keys, config.extract));
     config.notify.extend(file.notify.into_iter().flat_map(OneOrMany::into_vec).filter_map(notify));
     config.prices = file.prices.map(prices).or(config.prices.take());

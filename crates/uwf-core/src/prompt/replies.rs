@@ -13,6 +13,8 @@ pub struct QuestionReply {
     pub question: String,
     /// The person's reply.
     pub reply: String,
+    /// Who replied, if it was recorded.
+    pub by: Option<String>,
 }
 
 /// All questions and replies, at the end of a prompt for a new session; `None` if there are none.
@@ -21,7 +23,7 @@ pub(super) fn part(replies: &[QuestionReply]) -> Option<PromptPart> {
         return None;
     }
     let mut text = String::new();
-    for QuestionReply { question, reply } in replies {
+    for QuestionReply { question, reply, .. } in replies {
         let (question, left_out) = head(question.trim(), QUESTION_SHOWN);
         let more = if left_out > 0 { format!("\n[… {left_out} bytes left out]") } else { String::new() };
         text.push_str(&format!(

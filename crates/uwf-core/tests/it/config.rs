@@ -94,6 +94,7 @@ maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
 ask: never
+askTimeout: 2h
 extract: { submit: false, frontmatter: false, feedback: 0, llm: true }
 prices:
   date: 2026-11-01
@@ -164,6 +165,7 @@ prices:
             kill_grace: Duration::from_millis(500),
         },
         ask: QuestionPolicy::Never,
+        ask_timeout: Some(Duration::from_hours(2)),
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
         notify: vec![NotifyRule {
             on: vec![NotifyEvent::Ended, NotifyEvent::Stuck],

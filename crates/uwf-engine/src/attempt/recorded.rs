@@ -280,8 +280,10 @@ pub(crate) fn replied(
     attempt: &str,
     question: NodeHash,
     reply: NodeHash,
+    by: &str,
 ) -> Result<NodeHash> {
-    let line = AttemptReply { attempt: attempt.to_owned(), question, reply, replied_at: ids::now_ms() };
+    let (attempt, by) = (attempt.to_owned(), Some(by.to_owned()));
+    let line = AttemptReply { attempt, question, reply, by, replied_at: ids::now_ms() };
     let counts = claim::reply(home, thread, line)?;
     let reply = counts.reply;
     let file = record::append(home, thread, &ThreadRecordLine::Replied(counts))?;

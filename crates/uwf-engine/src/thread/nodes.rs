@@ -96,6 +96,13 @@ pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
     extras
 }
 
+/// Reads the session that a detail is, resumed or not; `None` if the detail is of another kind, or not readable.
+pub(crate) fn session(store: &Store, detail: NodeHash) -> Option<ReactSession> {
+    let node = get(store, detail).ok()?;
+    let is_session = NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::ReactSession);
+    is_session.then(|| payload(detail, &node).ok()).flatten()
+}
+
 /// Tool calls that were denied to the agent of a session.
 pub(crate) fn denied_in_session(session: &ReactSession) -> Vec<String> {
     let denied = session.extras.as_ref().and_then(|extras| extras.get(node::DENIED_CALLS));

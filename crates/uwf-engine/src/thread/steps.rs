@@ -51,7 +51,7 @@ pub(crate) fn of_node(
         step.header = nodes::header_of(&telling);
     }
     if parts.alias
-        && let Ok(session) = nodes::typed(store, detail)
+        && let Some(session) = nodes::session(store, detail)
     {
         step.alias = nodes::alias(store, &session);
         step.denied = nodes::denied_in_session(&session);

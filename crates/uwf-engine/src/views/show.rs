@@ -158,7 +158,7 @@ pub fn denied(now: &ThreadNow<'_>) -> Vec<String> {
     match (node, &now.thread.last) {
         (Some(attempt), _) => nodes::denied_in_attempt(store, attempt),
         (None, Some(last)) => {
-            nodes::typed(store, last.detail).map(|session| nodes::denied_in_session(&session)).unwrap_or_default()
+            nodes::session(store, last.detail).map(|session| nodes::denied_in_session(&session)).unwrap_or_default()
         }
         (None, None) => Vec::new(),
     }

@@ -129,7 +129,7 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
     ApiAction {
         name: "answer",
         command: "thread answer",
-        options: &[EXPECT_ATTEMPT],
+        options: &[EXPECT_ATTEMPT, "by"],
         is_long: false,
         note: "`output.KEY` is a key of the output, as forms send it.",
         report: SchemaGenerator::subschema_for::<StepReport>,

@@ -33,7 +33,7 @@ fn asking() -> (TestHome, String) {
 }
 
 #[test]
-fn nobody_is_asked_where_configuration_forbids_it() {
+fn configuration_forbids_questions() {
     let json = r#"{"status": "needs_input", "question": "Which one?"}"#;
     for (output, answer, offer) in [
         ("text", "---\nstatus: needs_input\n---\nWhich one?", "status: needs_input"),

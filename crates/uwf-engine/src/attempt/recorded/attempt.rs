@@ -185,9 +185,10 @@ impl RecordedAttempt {
             attempt,
             question: replied.question,
             reply: replied.reply,
+            by: replied.by.clone(),
         };
         let own = node.zip(self.replied.as_ref()).map(exchange);
-        self.opened.replies.iter().copied().chain(own).collect()
+        self.opened.replies.iter().cloned().chain(own).collect()
     }
 
     /// Whether this role was suspended in it at this head.

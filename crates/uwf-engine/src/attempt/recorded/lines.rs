@@ -168,7 +168,7 @@ pub struct FallbackReason {
 }
 
 /// An agent's question and the reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QuestionExchange {
     /// The attempt that asked.
@@ -177,6 +177,9 @@ pub struct QuestionExchange {
     pub question: NodeHash,
     /// A `ContentNode` with the reply.
     pub reply: NodeHash,
+    /// Who replied; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The agent's process exists.
@@ -280,6 +283,9 @@ pub struct AttemptReply {
     pub question: NodeHash,
     /// A `ContentNode` with the person's reply.
     pub reply: NodeHash,
+    /// Who replied; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Unix milliseconds.
     pub replied_at: u64,
 }

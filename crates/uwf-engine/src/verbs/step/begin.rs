@@ -19,6 +19,7 @@ use crate::root::log::log;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::{node_types, sharing};
 use crate::thread::closure::{self, ClosureBounds};
+use crate::verbs::answer;
 use crate::verbs::reextract::{self, ReadableAttempt};
 
 impl StepInProgress<'_, '_> {
@@ -35,7 +36,7 @@ impl StepInProgress<'_, '_> {
             let begun = self.begin_reading(role, AttemptPosition { earlier: nodes, note }, unread)?;
             return Ok(BegunAttempt { rereads, ..begun });
         }
-        if let Some(waits) = self.unreplied(newest.as_deref(), role) {
+        if let Some(waits) = self.unreplied(newest.as_deref(), role)? {
             return Err(waits);
         }
         if let Some(asked) = &self.request.agent {
@@ -72,14 +73,20 @@ impl StepInProgress<'_, '_> {
     }
 
     /// The open question of the last attempt's agent. An agent given for this step starts over.
-    fn unreplied(&self, last: Option<&RecordedAttempt>, role: &str) -> Option<Error> {
-        let last = last.filter(|_| self.request.agent.is_none())?;
-        let why = &last.question_at(self.head.hash, role)?.error;
+    fn unreplied(&self, last: Option<&RecordedAttempt>, role: &str) -> Result<Option<Error>> {
+        let Some(last) = last.filter(|_| self.request.agent.is_none()) else { return Ok(None) };
+        let Some(asked) = last.question_at(self.head.hash, role) else { return Ok(None) };
+        if let (Some(question), Some(limit)) = (&asked.question, self.plan.config.ask_timeout)
+            && answer::expire(self.home, last, question, limit)?
+        {
+            return Ok(None);
+        }
+        let why = &asked.error;
         // Its keeper may have died before it set the mark.
         if marks::get(self.home, &self.thread.id, ThreadMark::Waiting).is_none() {
             self.mark(ThreadMark::Waiting, role, why);
         }
-        Some(Error::waiting(why))
+        Ok(Some(Error::waiting(why)))
     }
 
     /// An attempt in which uwf reads the output of an earlier attempt's agent. For an `unread` attempt, also the value it submitted.

@@ -133,7 +133,7 @@ impl LinkedStep<'_, '_, '_> {
     /// undo that, so the failure becomes part of the report.
     pub(crate) fn look_ahead(self, signals: &mut SignalListener) -> StepReport {
         let LinkedStep { step, opened, moved, files } = &self;
-        let session = moved.last.as_ref().and_then(|last| nodes::typed(step.home.store(), last.detail).ok());
+        let session = moved.last.as_ref().and_then(|last| nodes::session(step.home.store(), last.detail));
         let report = StepReport {
             role: Some(opened.role.clone()),
             denied: session.map(|session| nodes::denied_in_session(&session)).unwrap_or_default(),

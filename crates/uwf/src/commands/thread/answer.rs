@@ -94,6 +94,9 @@ pub(crate) struct Args {
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
+    /// Who replies to the question of an agent; by default the user of this machine. The thread's record keeps it.
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
     #[command(flatten)]
     no_ask: NoAsk,
     /// Exit with 10 when the thread has ended.
@@ -116,7 +119,8 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     // With `--data`, the person plays the role instead of the agent that asks.
     if let Some(question) = asked.question.as_ref().filter(|_| args.data.is_none()) {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
-        let report = answer::reply(&context.home, &asked, question, &reply)?;
+        let by = args.by.clone().unwrap_or_else(user_name);
+        let report = answer::reply(&context.home, &asked, question, &reply, &by)?;
         editor::forget(context, &asked);
         say_next(context, &id);
         return match asked.thread == id {
@@ -171,6 +175,12 @@ fn say_next(context: &CommandContext, thread: &ThreadId) {
     });
 }
 
+/// The user of this machine who runs the command.
+fn user_name() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
+}
+
 /// The context an agent would get for the role that waits.
 fn asked_agent<'c>(context: &'c CommandContext, asked: &OpenQuestion) -> Result<AgentContext<'c>, CommandError> {
     let thread = Thread::load_at(&context.home, asked.thread.clone(), asked.head)?;
@@ -184,7 +194,7 @@ fn asked_agent<'c>(context: &'c CommandContext, asked: &OpenQuestion) -> Result<
 pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Result<StepReport, CommandError> {
     if let Some(question) = &asked.question {
         let reply = reply::ask_person(context, question)?;
-        return Ok(answer::reply(&context.home, asked, question, &reply)?);
+        return Ok(answer::reply(&context.home, asked, question, &reply, &user_name())?);
     }
     let agent = asked_agent(context, asked)?;
     let answer = ask_person(context, &agent, asked)?;

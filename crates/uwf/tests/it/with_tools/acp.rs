@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{FinishedRun, SCRIPTED_ACP, text};
+use uwf_testing::server::TestServer;
+use uwf_testing::{FinishedRun, SCRIPTED_ACP, TestHome, text};
 
 use crate::fixtures::acp::{assert_gone, config, fails, heard, kept, methods, prompts, scripted};
 
@@ -177,37 +178,101 @@ fn output_of_other_session_is_not_answer() {
     assert_eq!((&told["output"], &told["detail"]["raw"]), (&json!({ "n": 1 }), &json!("---\nn: 1\n---\nOne.")));
 }
 
-#[test]
-fn permission_request_makes_thread_wait() {
-    let script = prompts(json!([[
+/// An agent that loads its session and needs permission to clean up.
+fn cleaning(settings: &str) -> (TestHome, String) {
+    let mut script = prompts(json!([[
         { "text": "I will clean up." },
         { "permission": { "title": "rm -rf target", "kind": "execute", "input": { "command": "rm -rf target" } } },
         { "text": "\n\n---\nn: 1\n---\n" },
     ]]));
-    let (home, thread) = scripted(&config("permissions: ask"), &script);
+    script["initialize"] = json!({ "agentCapabilities": { "loadSession": true } });
+    scripted(&format!("{}{settings}", config("permissions: ask")), &script)
+}
+
+#[test]
+fn permission_request_is_question_to_person() {
+    let (home, thread) = cleaning("");
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(20), "{}", ran.stderr);
-    let told = ran.stderr.split("\nhint: all it printed").next().unwrap();
-    assert_snapshot!(told, @r#"
-    waiting: agent `a` asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
-    hint: `permissions: allow` or `deny` in the agent's config answers it; then step again
-    hint: or give the role's output yourself: `uwf thread answer`
+    assert_snapshot!(home.steady(&ran.stderr), @r#"
+    waiting: role `worker` asks: a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+
+    a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+
+    Reply with one of these options. Any other reply denies the request, and the agent gets it:
+
+    - allow_always
+    - allow_once
+    - reject_once
+
+    Reply to it:
+      uwf thread answer <id> -m 'TEXT'
+    See what was done before:
+      uwf thread read <id>
     "#);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
     assert_eq!(methods(&home).last().unwrap(), "session/cancel");
     assert_gone(&home);
     assert!(text(&kept(&home, &thread), "raw").starts_with("I will clean up."), "what was paid for is kept");
 
-    home.config(&config("permissions: allow"));
-    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    home.json(&["thread", "answer", &thread, "-m", "Allow once.", "--by", "alice"]);
+    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
+    let replied: Value = record.lines().find(|line| line.contains(r#""event":"replied""#)).unwrap().parse().unwrap();
+    assert_eq!(replied["by"], "alice");
+    let step = home.json(&["thread", "step", &thread]);
+    assert_eq!((&step["done"], &step["denied"]), (&json!(true), &Value::Null));
+    let detail = home.last_detail(&thread);
+    assert_eq!((&detail["resumed"], &detail["turns"][0]["toolCalls"]), (&json!(true), &json!([])));
+    assert!(text(&detail, "raw").contains("[o-allow_once]"), "{detail}");
+    assert_snapshot!(detail["turns"][0]["input"][0].as_str().unwrap(), @r#"
+    # A person's decision
 
-    let (home, thread) = scripted(&config("permissions: ask"), &script);
+    Your work was interrupted, because this needed permission:
+
+    rm -rf target (execute): {"command":"rm -rf target"}
+
+    The reply (alice): Allow once.
+
+    If it was allowed, do it again: you have permission now. Otherwise, continue without it. Answer in the form you were given.
+    "#);
+
+    let (home, thread) = cleaning("");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     assert_eq!(
         home.json(&["thread", "answer", &thread, "--data", "{\"n\": 1}"])["done"],
         true,
         "a person may do the work"
     );
+}
+
+#[test]
+fn permission_is_denied_by_reply_and_by_time_out() {
+    let denied = json!(["rm -rf target"]);
+    let (home, thread) = cleaning("");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20), "it still waits");
+    let server = TestServer::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}")).body;
+    assert!(page.contains("asks for permission: rm -rf target") && page.contains("allow_once"), "{page}");
+    let head = home.head(&thread).unwrap();
+    let body = json!({ "expectedHead": head, "text": "No, use git clean.", "by": "carol" });
+    let answered = server.post(&format!("/api/threads/{thread}/answer"), &body);
+    assert_eq!(answered.status, 200, "{answered:?}");
+    assert!(fs::read_to_string(home.record_file(&thread)).unwrap().contains(r#""by":"carol""#));
+    assert_eq!(home.json(&["thread", "step", &thread])["denied"], denied);
+    let prompt = heard(&home).into_iter().rfind(|message| message["method"] == "session/prompt").unwrap();
+    assert!(prompt.to_string().contains("The reply (carol): No, use git clean."), "{prompt}");
+
+    let (home, thread) = cleaning("askTimeout: 1ms\n");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    assert_eq!(home.json(&["thread", "step", &thread])["denied"], denied);
+    assert!(fs::read_to_string(home.record_file(&thread)).unwrap().contains(r#""by":"askTimeout""#));
+}
+
+#[test]
+fn permission_is_denied_if_questions_are_forbidden() {
+    let (home, thread) = cleaning("ask: never\n");
+    assert_eq!(home.json(&["thread", "step", &thread])["denied"], json!(["rm -rf target"]));
 }
 
 #[test]
