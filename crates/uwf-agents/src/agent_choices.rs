@@ -1,5 +1,7 @@
 //! Agents a person can choose from, with the `config.yaml` entry of each.
 
+pub mod command_permission;
+
 use serde_json::{Value, json};
 use uwf_core::config::{AgentConfig, UwfConfig};
 use uwf_engine::attempt::agents::BUILT_IN_PREFIX;

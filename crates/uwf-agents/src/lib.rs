@@ -26,7 +26,6 @@ mod capped_output;
 pub mod cas_get;
 pub mod check;
 pub mod command;
-pub mod command_permission;
 pub mod cursor;
 pub mod describe;
 pub mod documents;

@@ -19,7 +19,7 @@ const DENIED: &str = "[denied]";
 /// Characters shown of a denied tool call.
 const DENIED_CALL: usize = 100;
 
-/// What a tool call runs or touches.
+/// The command that a tool call runs, or the path that it touches.
 enum CallSubject {
     Command(String),
     Path(String),

@@ -60,7 +60,7 @@ impl PermissionDecision {
 }
 
 /// The question to a person about a request, with the options that the agent offers.
-pub fn question(agent: &str, params: &Value) -> String {
+pub(super) fn question(agent: &str, params: &Value) -> String {
     let options = options(params).iter().filter_map(|option| option.get("name")?.as_str());
     let options: Vec<String> = options.map(|name| format!("- {}", name.trim())).collect();
     format!(
@@ -71,8 +71,8 @@ pub fn question(agent: &str, params: &Value) -> String {
     )
 }
 
-/// What an agent asked permission for, from a [`question`]; `None` for any other question.
-pub fn request_in_question<'q>(agent: &str, question: &'q str) -> Option<&'q str> {
+/// The request in a [`question`]; `None` for any other question.
+pub(super) fn request_in_question<'q>(agent: &str, question: &'q str) -> Option<&'q str> {
     question.strip_prefix(&question_start(agent))?.lines().next()
 }
 
@@ -81,7 +81,7 @@ fn question_start(agent: &str) -> String {
 }
 
 /// The decision by a person's reply to the [`question`]: the option that it names, by its name, id or kind. Any other reply denies.
-pub fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
+pub(super) fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
     let normal = |text: &str| text.trim().trim_end_matches('.').replace('_', " ").to_lowercase();
     let wanted = normal(reply);
     let is_named = |option: &&Value| {
@@ -97,13 +97,13 @@ pub fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
 }
 
 /// Whether a decision also holds for later requests: an option of the kind `allow_always` or `reject_always`.
-pub fn is_lasting(decision: &PermissionDecision, params: &Value) -> bool {
+pub(super) fn is_lasting(decision: &PermissionDecision, params: &Value) -> bool {
     let PermissionDecision::Pick(picked) = decision else { return false };
     ["allow_always", "reject_always"].iter().any(|kind| option(params, kind).as_ref() == Some(picked))
 }
 
 /// Whether a decision denies the request. A cancelled request counts, because its call is not made.
-pub fn denies(decision: &PermissionDecision, params: &Value) -> bool {
+pub(super) fn denies(decision: &PermissionDecision, params: &Value) -> bool {
     match decision {
         PermissionDecision::NoneFits | PermissionDecision::Ask(_) => true,
         PermissionDecision::Pick(picked) => {

@@ -51,7 +51,7 @@ pub const ALL: [ReactTool; 5] =
     [read_file::READ_FILE, write_file::WRITE_FILE, patch_file::PATCH_FILE, shell_exec::SHELL_EXEC, cas_get::CAS_GET];
 
 /// Name of the tool that runs commands.
-pub const RUNS_COMMANDS: &str = shell_exec::SHELL_EXEC.name;
+pub(super) const RUNS_COMMANDS: &str = shell_exec::SHELL_EXEC.name;
 
 /// The tool with this name.
 pub fn find(name: &str) -> Option<ReactTool> {

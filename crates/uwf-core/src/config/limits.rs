@@ -117,7 +117,7 @@ pub enum QuestionPolicy {
     /// Yes: the thread waits for the reply.
     #[default]
     Person,
-    /// No: nobody would answer.
+    /// No: the runs are unattended.
     Never,
 }
 

@@ -2,7 +2,6 @@
 //! moves as in every step.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use json_cas::NodeHash;
 use uwf_core::config::NotifyEvent;
@@ -16,26 +15,22 @@ use crate::attempt::bindings::AgentReference;
 use crate::attempt::leftover::{self, AttemptRemains};
 use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded::{self, RecordedAttempt};
-use crate::attempt::redactor::SecretRedactor;
-use crate::attempt::turns::NodeBatch;
 use crate::attempt::{child_threads, elsewhere};
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
+use crate::root::lock;
 use crate::root::marks::{self, ThreadMark};
-use crate::root::{ids, lock};
 use crate::thread::load::Thread;
 use crate::thread::{moderate, nodes};
 use crate::verbs::step::expected_head;
 use crate::verbs::step::newest_attempt::{self, NewestAttempt};
+use crate::verbs::step::replies;
 use crate::verbs::step::{
     self, AttemptPosition, BegunAttempt, StepInProgress, StepReport, StepRequest, StoredStep, UpcomingRole,
 };
 use crate::verbs::{notify, otel};
 use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
-
-/// Who replies to a question that nobody has replied to in time: the key that limits it.
-const NOBODY: &str = "askTimeout";
 
 /// End of the messages about an earlier answer.
 const NOT_RECORDED: &str = "nothing of this one was recorded";
@@ -315,7 +310,7 @@ pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: 
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
         return Err(too_late(asked, &format!("the head is {} now", head.hash)));
     };
-    let RecordedReply { reply, counts } = record_reply(home, &last, &question.text, text, by)?;
+    let replies::RecordedReply { reply, counts } = replies::record(home, &last, &question.text, text, by)?;
     if counts != reply {
         return Err(Error::busy(format!("the agent's question has another reply already, {counts}"))
             .hint(format!("`uwf cas get {counts}` shows it, `uwf thread step {id}` continues with it"))
@@ -324,47 +319,6 @@ pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: 
     step::ancestors::mark_again(home, id, step::ancestors::ChildChange::Continued);
     let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
     Ok(StepReport { next: Some(UpcomingRole::Role(asked.role.clone())), ..standing })
-}
-
-/// A reply, and the one that counts.
-struct RecordedReply {
-    reply: NodeHash,
-    counts: NodeHash,
-}
-
-/// Records a reply to the question of an attempt, unless it has one. Its thread no longer waits.
-fn record_reply(home: &Home, last: &RecordedAttempt, question: &str, text: &str, by: &str) -> Result<RecordedReply> {
-    let (id, redactor) = (&last.opened.thread, SecretRedactor::for_home(home)?);
-    let mut batch = NodeBatch::default();
-    let [question, reply] = [question, text].map(|text| batch.content(redactor.text(text)));
-    let _hold = home.hold_nodes()?;
-    let counts = match &last.replied {
-        None => {
-            home.store().put_all(&batch.drafts)?;
-            recorded::replied(home, id, &last.opened.attempt, question, reply, by)?
-        }
-        Some(earlier) => earlier.reply,
-    };
-    if counts == reply {
-        marks::clear(home, id, &[ThreadMark::Waiting])?;
-    }
-    Ok(RecordedReply { reply, counts })
-}
-
-/// Records that nobody has replied within the limit, if that is so. Called with the lock of the thread.
-///
-/// # Errors
-/// Errors of the store and the record.
-pub(crate) fn expire(home: &Home, last: &RecordedAttempt, question: &str, limit: Duration) -> Result<bool> {
-    let waits_since = last.closed.as_ref().map_or(last.opened.opened_at, |closed| closed.closed_at);
-    if u128::from(ids::now_ms().saturating_sub(waits_since)) < limit.as_millis() {
-        return Ok(false);
-    }
-    let text = format!(
-        "Nobody has replied within {limit:?}. If you asked for permission, it is denied. Continue as well as you can without a reply."
-    );
-    record_reply(home, last, question, &text, NOBODY)?;
-    Ok(true)
 }
 
 /// Fails if the recorded answer has another output: the first recorded answer counts.

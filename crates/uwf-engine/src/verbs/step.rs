@@ -15,6 +15,7 @@ mod files;
 mod link;
 pub mod newest_attempt;
 mod play;
+pub(super) mod replies;
 mod report;
 mod retry;
 mod set_up;

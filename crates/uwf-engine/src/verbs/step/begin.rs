@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use json_cas::{NameVersion, NodeHash};
 
 use super::adopt::FailedAttempts;
+use super::replies;
 use super::{AttemptPosition, BegunAttempt, StepInProgress};
 use crate::attempt::agents::{self, AgentSpec};
 use crate::attempt::elsewhere;
@@ -19,7 +20,6 @@ use crate::root::log::log;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::{node_types, sharing};
 use crate::thread::closure::{self, ClosureBounds};
-use crate::verbs::answer;
 use crate::verbs::reextract::{self, ReadableAttempt};
 
 impl StepInProgress<'_, '_> {
@@ -77,7 +77,7 @@ impl StepInProgress<'_, '_> {
         let Some(last) = last.filter(|_| self.request.agent.is_none()) else { return Ok(None) };
         let Some(asked) = last.question_at(self.head.hash, role) else { return Ok(None) };
         if let (Some(question), Some(limit)) = (&asked.question, self.plan.config.ask_timeout)
-            && answer::expire(self.home, last, question, limit)?
+            && replies::expire(self.home, last, question, limit)?
         {
             return Ok(None);
         }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use uwf_agents::agent_choices::AgentChoice;
-use uwf_agents::command_permission;
+use uwf_agents::agent_choices::{AgentChoice, command_permission};
 use uwf_core::config::edit::KeyPath;
 use uwf_core::config::{AgentConfig, UwfConfig};
 use uwf_engine::root::config_file::ConfigChange;

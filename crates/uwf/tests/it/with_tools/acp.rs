@@ -246,7 +246,7 @@ fn permission_request_is_question_to_person() {
 }
 
 #[test]
-fn permission_is_denied_by_reply_and_by_time_out() {
+fn reply_and_time_out_deny_permission() {
     let denied = json!(["rm -rf target"]);
     let (home, thread) = cleaning("");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));

@@ -1,0 +1,66 @@
+//! Replies to the questions of agents.
+
+use std::time::Duration;
+
+use json_cas::NodeHash;
+
+use crate::attempt::recorded::{self, RecordedAttempt};
+use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::turns::NodeBatch;
+use crate::error::Result;
+use crate::root::home::Home;
+use crate::root::ids;
+use crate::root::marks::{self, ThreadMark};
+
+/// The author of a reply after the time-out: the key that sets it.
+const TIME_OUT: &str = "askTimeout";
+
+/// A reply, and the one that counts.
+pub(crate) struct RecordedReply {
+    pub(crate) reply: NodeHash,
+    pub(crate) counts: NodeHash,
+}
+
+/// Records a reply to the question of an attempt, unless it has one. Its thread no longer waits.
+///
+/// # Errors
+/// Errors of the store and the record.
+pub(crate) fn record(
+    home: &Home,
+    last: &RecordedAttempt,
+    question: &str,
+    text: &str,
+    by: &str,
+) -> Result<RecordedReply> {
+    let (id, redactor) = (&last.opened.thread, SecretRedactor::for_home(home)?);
+    let mut batch = NodeBatch::default();
+    let [question, reply] = [question, text].map(|text| batch.content(redactor.text(text)));
+    let _hold = home.hold_nodes()?;
+    let counts = match &last.replied {
+        None => {
+            home.store().put_all(&batch.drafts)?;
+            recorded::replied(home, id, &last.opened.attempt, question, reply, by)?
+        }
+        Some(earlier) => earlier.reply,
+    };
+    if counts == reply {
+        marks::clear(home, id, &[ThreadMark::Waiting])?;
+    }
+    Ok(RecordedReply { reply, counts })
+}
+
+/// Replies to a question that is older than the limit. Returns whether it is. The caller holds the lock of the thread.
+///
+/// # Errors
+/// Errors of the store and the record.
+pub(super) fn expire(home: &Home, last: &RecordedAttempt, question: &str, limit: Duration) -> Result<bool> {
+    let waits_since = last.closed.as_ref().map_or(last.opened.opened_at, |closed| closed.closed_at);
+    if u128::from(ids::now_ms().saturating_sub(waits_since)) < limit.as_millis() {
+        return Ok(false);
+    }
+    let text = format!(
+        "There was no reply within {limit:?}. If you asked for permission, it is denied. Do as well as you can without a reply."
+    );
+    record(home, last, question, &text, TIME_OUT)?;
+    Ok(true)
+}
