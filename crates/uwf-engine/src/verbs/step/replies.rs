@@ -15,7 +15,7 @@ use crate::root::marks::{self, ThreadMark};
 /// The author of a reply after the time-out: the key that sets it.
 const TIME_OUT: &str = "askTimeout";
 
-/// A reply, and the one that counts.
+/// A reply, and the reply that counts.
 pub(crate) struct RecordedReply {
     pub(crate) reply: NodeHash,
     pub(crate) counts: NodeHash,
