@@ -81,6 +81,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("schedule create", "schedule"),
     ("schedule list", "schedule"),
     ("schedule rm", "schedule"),
+    ("schedule start", "schedule"),
 ];
 
 /// The file of a command that is not listed there.
