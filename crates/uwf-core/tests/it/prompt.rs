@@ -1,5 +1,7 @@
 //! Prompts, whole.
 
+mod whole;
+
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 

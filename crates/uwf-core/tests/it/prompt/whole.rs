@@ -1,0 +1,111 @@
+//! Whole prompts of typical roles, so that a change of any prompt shows as a difference.
+
+use uwf_core::prompt::{BranchItem, GitBranch, QuestionReply, branch_brief, item_part};
+
+use super::*;
+
+fn developer() -> Role {
+    Role {
+        description: "Writes the code".to_owned(),
+        goal: "You are a developer.\n".to_owned(),
+        capabilities: vec!["coding".to_owned()],
+        procedure: "Make the change, and test it.".to_owned(),
+        output: "Say what you changed.".to_owned(),
+        ..role()
+    }
+}
+
+fn summary_schema() -> Value {
+    json!({"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]})
+}
+
+/// A plan, a change, and its rejection.
+fn rejected() -> Vec<Step> {
+    vec![
+        planned(),
+        developed(2),
+        Step { message: Some("The check has no test.\n".to_owned()), ..reviewed(3, "no test") },
+    ]
+}
+
+fn verdict_schema() -> Value {
+    json!({"oneOf": [
+        {"type": "object", "additionalProperties": false, "required": ["verdict", "version"],
+            "properties": {"verdict": {"const": "release"}, "version": {"type": "string"}}},
+        {"type": "object", "additionalProperties": false, "required": ["verdict", "blockers"],
+            "properties": {"verdict": {"const": "hold"}, "blockers": {"type": "array", "items": {"type": "string"}}}},
+        {"type": "object", "additionalProperties": false, "required": ["verdict", "until"],
+            "properties": {"verdict": {"const": "wait"}, "until": {"type": "string", "format": "date"}}},
+    ]})
+}
+
+#[test]
+fn prompt_of_a_first_visit() {
+    insta::assert_snapshot!(prompt(&[planned(), developed(2)], 100_000).text());
+}
+
+#[test]
+fn prompt_after_a_rejection() {
+    let (role, schema) = (developer(), summary_schema());
+    let input = PromptInput { role_name: "developer", ..input(&role, &schema) };
+    insta::assert_snapshot!(built(&input, &rejected()).text());
+}
+
+#[test]
+fn prompt_in_a_resumed_session() {
+    let (role, schema) = (developer(), summary_schema());
+    let input = PromptInput { role_name: "developer", is_resumed: true, ..input(&role, &schema) };
+    insta::assert_snapshot!(built(&input, &rejected()).text());
+}
+
+#[test]
+fn prompt_of_a_branch() {
+    let (role, schema) = (role(), review_schema());
+    let files = json!("src/login.rs");
+    let part = item_part(&BranchItem { position: 2, count: 3, name: "security", item: &files });
+    let steps = [planned(), developed(2)];
+    let parent = PromptInput { steps: steps.len(), ..input(&role, &schema) };
+    let Ok(task) = branch_brief(&parent, &part, |at| Ok::<_, Infallible>(steps[at - 1].clone()));
+    insta::assert_snapshot!(built(&PromptInput { task: &task, ..input(&role, &schema) }, &[]).text());
+}
+
+#[test]
+fn prompt_after_a_group() {
+    let branches = [GitBranch { name: "a".to_owned(), branch: "uwf/01A".to_owned() }];
+    insta::assert_snapshot!(
+        prompt(&[planned(), developed(2)], 100_000).with_git_branches("developer", &branches).text()
+    );
+}
+
+#[test]
+fn prompt_with_several_forms_of_answer() {
+    let (role, schema) = (role(), verdict_schema());
+    insta::assert_snapshot!(built(&input(&role, &schema), &[]).text());
+}
+
+#[test]
+fn json_prompt_with_several_forms() {
+    let (role, schema) = (role(), verdict_schema());
+    insta::assert_snapshot!(built(&PromptInput { output: AnswerForm::Json, ..input(&role, &schema) }, &[]).text());
+}
+
+#[test]
+fn prompt_of_a_text_role() {
+    let (role, schema) = (role(), json!({"type": "string", "maxLength": 4000}));
+    insta::assert_snapshot!(built(&input(&role, &schema), &[planned()]).text());
+}
+
+#[test]
+fn prompt_with_an_input() {
+    let (role, schema) = (role(), review_schema());
+    let values = json!({"version": "1.2.0", "files": ["a.rs", "b.rs"]});
+    insta::assert_snapshot!(built(&PromptInput { input: Some(&values), ..input(&role, &schema) }, &[planned()]).text());
+}
+
+#[test]
+fn prompt_of_a_substitute_with_a_reply() {
+    let (role, schema) = (role(), review_schema());
+    let replies = [QuestionReply { question: "Which release?".to_owned(), reply: "1.2.0".to_owned() }];
+    let prompt = built(&PromptInput { replies: &replies, ..input(&role, &schema) }, &[planned()]);
+    insta::assert_snapshot!(prompt.with_fallback("codex", "its usage limit is reached").text());
+}
