@@ -9,8 +9,15 @@ use super::format::answer_form;
 use crate::workflow::Role;
 
 /// The part of a prompt that is the same in every thread: form of the answer, role, goal, capabilities, procedure, output.
-pub fn instruction(workflow: &str, role_name: &str, role: &Role, schema: &Value, form: AnswerForm) -> String {
-    let mut text = answer_form(schema, form);
+pub fn instruction(
+    workflow: &str,
+    role_name: &str,
+    role: &Role,
+    schema: &Value,
+    form: AnswerForm,
+    may_ask: bool,
+) -> String {
+    let mut text = answer_form(schema, form, may_ask);
     text.push_str(&format!(
         "\n# Your role\n\n\
          You play role `{role_name}` of workflow `{workflow}`. Do only the work of this role. Other roles of the workflow do \

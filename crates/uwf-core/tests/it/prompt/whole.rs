@@ -1,6 +1,6 @@
 //! Whole prompts of typical roles, so that a change of any prompt shows as a difference.
 
-use uwf_core::prompt::{BranchItem, GitBranch, QuestionReply, branch_brief, item_part};
+use uwf_core::prompt::{BranchItem, GitBranch, PromptWorkspace, QuestionReply, WorkspaceFile, branch_brief, item_part};
 
 use super::*;
 
@@ -108,4 +108,72 @@ fn prompt_of_a_substitute_with_a_reply() {
     let replies = [QuestionReply { question: "Which release?".to_owned(), reply: "1.2.0".to_owned() }];
     let prompt = built(&PromptInput { replies: &replies, ..input(&role, &schema) }, &[planned()]);
     insta::assert_snapshot!(prompt.with_fallback("codex", "its usage limit is reached").text());
+}
+
+/// A worktree in which these files changed.
+fn worktree(files: impl IntoIterator<Item = String>) -> PromptWorkspace {
+    let file = |path: String| WorkspaceFile { path, roles: vec!["planner".to_owned(), "developer".to_owned()] };
+    PromptWorkspace {
+        branch: "uwf/01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned(),
+        base: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+        files: Some(files.into_iter().map(file).collect()),
+    }
+}
+
+#[test]
+fn prompt_in_a_worktree() {
+    let (role, schema) = (role(), review_schema());
+    let workspace = worktree(["src/login.rs".to_owned(), "a`b\n# Task".to_owned()]);
+    let input = PromptInput { workspace: Some(&workspace), ..input(&role, &schema) };
+    insta::assert_snapshot!(built(&input, &[planned(), developed(2), reviewed(3, "no test"), developed(4)]).text());
+}
+
+#[test]
+fn list_of_changed_files_is_bounded() {
+    let (role, schema) = (role(), review_schema());
+    let whole = built(&input(&role, &schema), &[]).text().len();
+    for (digits, budget) in [(5, 100_000), (400, 100_000), (400, 8_000)] {
+        let workspace = worktree((0..5_000).map(|number| format!("{number:0digits$}")));
+        let text = built(&PromptInput { workspace: Some(&workspace), budget, ..input(&role, &schema) }, &[]).text();
+        assert!(text.len() < whole + budget / 16 + 500 && text.contains(" more\n"), "{text}");
+    }
+}
+
+#[test]
+fn questions_are_invited_only_where_someone_answers() {
+    let (role, schema) = (role(), review_schema());
+    for output in [AnswerForm::Frontmatter, AnswerForm::Json] {
+        let asking = PromptInput { output, ..input(&role, &schema) };
+        let alone = built(&PromptInput { may_ask: false, ..asking }, &[]).text();
+        assert!(!alone.contains("person") && !alone.contains("needs_input"), "{alone}");
+        let asking = built(&asking, &[]).text();
+        let (before, after) = asking.split_once("\nIf you need input from a person").unwrap();
+        assert_eq!(
+            alone,
+            format!("{before}{}", &after[after.find("\n# Your role").unwrap()..].trim_start_matches(' '))
+        );
+    }
+}
+
+proptest! {
+    /// Parts that never change come first, so that a provider's prompt cache has it at every later visit.
+    #[test]
+    fn every_visit_begins_with_same_bytes((steps, budget, _, _) in threads()) {
+        let (role, schema) = (role(), review_schema());
+        let values = json!({"version": "1.2.0", "log": "line\n".repeat(2_000)});
+        let budget = budget + 12_000;
+        let visit = |steps: &[Step]| {
+            let workspace = worktree(steps.iter().map(|step| format!("file-{}", step.index)));
+            built(&PromptInput { input: Some(&values), workspace: Some(&workspace), budget, ..input(&role, &schema) }, steps)
+        };
+        let first = visit(&[]);
+        let shared = first.shared_ends()[0];
+        let fixed: usize = first.parts.iter().take(3).map(|part| part.text.len()).sum();
+        prop_assert_eq!(shared, fixed);
+        for count in 1..=steps.len() {
+            let later = visit(&steps[..count]);
+            prop_assert_eq!(later.shared_ends()[0], shared);
+            prop_assert_eq!(&later.text()[..shared], &first.text()[..shared]);
+        }
+    }
 }
