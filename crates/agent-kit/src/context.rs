@@ -23,7 +23,7 @@ use uwf_engine::thread::chain::{Record, role_key};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::thread::nodes;
-use uwf_engine::verbs::group_files::git_branches;
+use uwf_engine::verbs::group_files::{git_branches, worktree_changes};
 
 use crate::output_check;
 
@@ -196,9 +196,7 @@ impl<'h> AgentContext<'h> {
     /// # Errors
     /// A node can't be read; few more nodes are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
-        let prompt =
-            self.with_input(form, budget, false, |input| build(input, |position| self.prior_step(position)))?;
-        let prompt = self.with_git_branches(prompt)?;
+        let prompt = self.with_git_branches(self.build(form, budget, false)?)?;
         Ok(match self.attempt.as_ref().and_then(|attempt| attempt.opened.fallback_for.as_ref()) {
             Some(FallbackReason { agent, why }) => prompt.with_fallback(agent, why),
             None => prompt,
@@ -219,8 +217,14 @@ impl<'h> AgentContext<'h> {
 
     /// Returns the prompt for an agent that continues its session of the role's last visit. It has only the steps since then.
     pub fn news(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
-        let prompt = self.with_input(form, budget, true, |input| build(input, |position| self.prior_step(position)))?;
-        self.with_git_branches(prompt)
+        self.with_git_branches(self.build(form, budget, true)?)
+    }
+
+    fn build(&self, form: AnswerForm, budget: usize, is_resumed: bool) -> Result<AgentPrompt> {
+        let workspace = worktree_changes::of_thread(&self.thread)?;
+        self.with_input(form, budget, is_resumed, |input| {
+            build(&PromptInput { workspace: workspace.as_ref(), ..*input }, |position| self.prior_step(position))
+        })
     }
 
     /// Returns the agent's own session of the role's last visit, if it may continue it. For that, the role's last step must be from the
@@ -293,6 +297,7 @@ impl<'h> AgentContext<'h> {
             budget,
             context_command: &format!("uwf agent context {} {}", self.thread.id, self.role_name),
             output,
+            workspace: None,
         })
     }
 

@@ -150,7 +150,7 @@ impl ChatSession {
         let home = context.thread().home();
         let texts = system.iter().cloned().chain(prompt.texts()).map(Into::into).collect();
         let messages = system.into_iter().map(ChatMessage::System).chain([ChatMessage::User(prompt.text())]).collect();
-        let request = ChatRequest { messages, ..model.request() };
+        let request = ChatRequest { messages, shared_ends: prompt.shared_ends(), ..model.request() };
         let client = model.client(home, agent)?;
         Ok(ChatSession {
             client,

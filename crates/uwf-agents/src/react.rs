@@ -137,7 +137,7 @@ impl ReactConversation {
         Ok(ReactConversation {
             client: model.client(context.thread().home(), &opened.agent)?,
             tools: tools.iter().map(|tool| tool.name.clone()).collect(),
-            form: ChatRequest { tools, ..model.request() },
+            form: ChatRequest { tools, shared_ends: prompt.shared_ends(), ..model.request() },
             state: ReactState::new(&instruction(context, &workspace)),
             workspace,
             texts: ConversationTexts::from_prompt(prompt),

@@ -24,6 +24,7 @@ mod replies;
 mod sample;
 mod step;
 mod task_only;
+mod workspace;
 
 use serde_json::Value;
 
@@ -38,8 +39,9 @@ pub use replies::{QuestionReply, reply};
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
 pub use task_only::{branch_brief, brief};
+pub use workspace::{PromptWorkspace, WorkspaceFile};
 
-pub(crate) use format::{header_example, json_example};
+pub(crate) use format::AnswerExamples;
 
 use crate::thread::Step;
 use crate::workflow::Role;
@@ -72,8 +74,10 @@ pub struct PromptInput<'a> {
     pub context_command: &'a str,
     /// How the agent answers.
     pub output: AnswerForm,
-    /// Whether the agent may ask a person.
+    /// Whether a person answers the agent's questions.
     pub may_ask: bool,
+    /// The git worktree of the thread, if it has one.
+    pub workspace: Option<&'a PromptWorkspace>,
     /// Questions of the agent to a person at this step, with the replies, oldest first.
     pub replies: &'a [QuestionReply],
 }
@@ -133,9 +137,16 @@ pub enum PartKind {
     GitBranches,
     /// Why the agent plays the role in place of another one.
     Fallback,
+    /// The thread's git worktree, and the files that changed in it.
+    Workspace,
     /// The agent's questions to a person at this step, and the replies.
     Replies,
+    /// Points back to the form of the answer.
+    Closing,
 }
+
+/// The last line of a prompt. A model that reads a long history remembers the form of the answer better if the end points to it.
+pub const CLOSING: &str = "\nNow do the work of your role, and answer as \"How to answer\" at the beginning says.\n";
 
 impl AgentPrompt {
     /// The text the agent gets.
@@ -146,6 +157,30 @@ impl AgentPrompt {
     /// The texts of its parts, which are stored separately.
     pub fn texts(&self) -> Vec<String> {
         self.parts.iter().map(|part| part.text.clone()).collect()
+    }
+
+    /// Positions in the text up to which prompts of later visits are probably the same, for a provider's prompt cache: the end of
+    /// instruction, task and input, then the end of each part with steps.
+    pub fn shared_ends(&self) -> Vec<usize> {
+        let mut ends = Vec::new();
+        let mut end = 0;
+        for part in &self.parts {
+            match part.kind {
+                PartKind::Instruction | PartKind::Task | PartKind::Input => ends.clear(),
+                PartKind::Steps(..) => {}
+                _ => break,
+            }
+            end += part.text.len();
+            ends.push(end);
+        }
+        ends
+    }
+
+    /// Adds a part before the replies and the last line.
+    fn insert_before_end(&mut self, part: PromptPart) {
+        let is_end = |part: &PromptPart| matches!(part.kind, PartKind::Replies | PartKind::Closing);
+        let place = self.parts.iter().position(is_end).unwrap_or(self.parts.len());
+        self.parts.insert(place, part);
     }
 }
 
@@ -165,15 +200,18 @@ impl PromptInput<'_> {
 }
 
 /// Builds a prompt: the form of the answer, workflow and role, goal, capabilities, procedure, output, the task, the input, previous steps from the
-/// oldest to the newest, and a note if needed. `read` loads a step by its position, from 1. It is called for few more steps than are shown.
+/// oldest to the newest, a note if needed, the workspace, and a line that points back to the form. Parts that never change come first,
+/// because providers cache the beginning of a prompt. `read` loads a step by its position, from 1. It is called for few more steps than are shown.
 pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step, E>) -> Result<AgentPrompt, E> {
     let shown_input = input.input.map(|value| input::section(value, input.budget));
     let replies = replies::part(input.replies);
-    let budget = input.budget.saturating_sub(replies.as_ref().map_or(0, |part| part.text.len()));
+    let workspace = input.workspace.map(|workspace| workspace.part(input.budget));
+    let reserved = workspace.as_ref().map_or(0, |part| part.text.len().next_multiple_of(TASK_UNIT));
+    let budget = input.budget.saturating_sub(reserved + replies.as_ref().map_or(0, |part| part.text.len()));
     let input = &PromptInput { budget, ..*input };
-    let form = answer_form(input.schema, input.output, input.may_ask);
-    let instruction = instruction(input.workflow, input.role_name, input.role, form);
-    let frame = instruction.len() + shown_input.as_ref().map_or(0, |(text, _)| text.len());
+    let PromptInput { workflow, role_name, role, schema, output, may_ask, .. } = *input;
+    let instruction = instruction(workflow, role_name, role, answer_form(schema, output, may_ask));
+    let frame = instruction.len() + CLOSING.len() + shown_input.as_ref().map_or(0, |(text, _)| text.len());
     let whole_task = task(input.task).map_or(0, |text| text.len());
     let divided = divide(input, frame, whole_task, read)?;
     let task = task_within(input.task, divided.for_task);
@@ -195,7 +233,9 @@ pub fn build<E>(input: &PromptInput<'_>, read: impl FnMut(usize) -> Result<Step,
         }
         (note, _) => parts.extend(note.map(|text| PromptPart { kind: PartKind::Note, text })),
     }
+    parts.extend(workspace);
     parts.extend(replies);
+    parts.push(PromptPart { kind: PartKind::Closing, text: CLOSING.to_owned() });
     Ok(AgentPrompt { parts })
 }
 

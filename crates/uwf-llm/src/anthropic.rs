@@ -30,7 +30,7 @@ pub(crate) fn body(model: &str, request: &ChatRequest) -> Value {
         }
     };
     set("system", system(&request.messages));
-    set("messages", Some(Value::Array(messages(&request.messages))));
+    set("messages", Some(Value::Array(messages(request))));
     set("tools", (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()));
     set("tool_choice", request.tool_choice.as_ref().map(tool_choice));
     set("output_config", request.response_format.as_ref().and_then(output_config));
@@ -50,11 +50,12 @@ fn system(messages: &[ChatMessage]) -> Option<Value> {
 }
 
 /// Messages with alternating roles. Results of calls belong to the user, and all results of one round must be in one message.
-fn messages(messages: &[ChatMessage]) -> Vec<Value> {
+fn messages(request: &ChatRequest) -> Vec<Value> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
+    for message in &request.messages {
         let (role, blocks) = match message {
             ChatMessage::System(_) => continue,
+            ChatMessage::User(text) if turns.is_empty() => ("user", shared_blocks(text, &request.shared_ends)),
             ChatMessage::User(text) => ("user", vec![json!({ "type": "text", "text": text })]),
             ChatMessage::Assistant { text, tool_calls, reasoning } => {
                 ("assistant", assistant(text, tool_calls, reasoning.as_ref()))
@@ -68,7 +69,41 @@ fn messages(messages: &[ChatMessage]) -> Vec<Value> {
             _ => turns.push((role, blocks)),
         }
     }
+    // The next request of this conversation repeats all of it.
+    if turns.len() > 1
+        && let Some(last) = turns.last_mut().and_then(|(_, blocks)| blocks.last_mut())
+    {
+        mark_for_cache(last);
+    }
     turns.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+}
+
+/// A text in blocks that end at these positions. The API caches only up to marked blocks, at most four in a request, and then also finds
+/// up to twenty blocks before a mark in its cache. So the first and the last shared block are marked.
+fn shared_blocks(text: &str, ends: &[usize]) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    for end in ends {
+        if let Some(part) = text.get(start..*end).filter(|part| !part.trim().is_empty()) {
+            blocks.push(json!({ "type": "text", "text": part }));
+            start = *end;
+        }
+    }
+    if let Some(first) = blocks.first_mut() {
+        mark_for_cache(first);
+    }
+    if let Some(last) = blocks.last_mut() {
+        mark_for_cache(last);
+    }
+    let rest = &text[start..];
+    if blocks.is_empty() || !rest.trim().is_empty() {
+        blocks.push(json!({ "type": "text", "text": rest }));
+    }
+    blocks
+}
+
+fn mark_for_cache(block: &mut Value) {
+    block["cache_control"] = json!({ "type": "ephemeral" });
 }
 
 fn assistant(text: &str, tool_calls: &[ChatToolCall], reasoning: Option<&Value>) -> Vec<Value> {

@@ -59,6 +59,9 @@ pub struct ChatRequest {
     pub temperature: Option<f64>,
     /// Most output tokens; `None` leaves it to the provider.
     pub max_tokens: Option<u32>,
+    /// Positions in the first user message up to which later requests probably begin alike, ascending. A provider with a prompt cache that
+    /// has to be told may cache up to there.
+    pub shared_ends: Vec<usize>,
     /// Whether to stream the reply. Streaming detects a silent provider sooner.
     pub stream: bool,
 }

@@ -3,7 +3,7 @@
 use json_cas::schema::CompiledSchema;
 
 use super::ExtractionFailure;
-use crate::prompt::{AnswerForm, header_example, json_example};
+use crate::prompt::{AnswerExamples, AnswerForm};
 use crate::workflow::is_text;
 
 /// Most errors in one message: a model fixes only a few at a time.
@@ -20,17 +20,18 @@ impl ExtractionFailure {
         if form == AnswerForm::Frontmatter && is_text(schema.value()) {
             return self.feedback_on_text();
         }
-        let (what, example) = match form {
-            AnswerForm::Frontmatter => ("header", header_example(schema.value())),
-            AnswerForm::Json => ("output", json_example(schema.value())),
+        let what = match form {
+            AnswerForm::Frontmatter => "header",
+            AnswerForm::Json => "output",
         };
+        let AnswerExamples { forms, text: examples } = AnswerExamples::new(schema.value(), form);
         let mut text = match form {
             AnswerForm::Frontmatter => String::from("Your answer was received, but its header is not valid:\n\n"),
             AnswerForm::Json => String::from("Your output was received, but it is not valid:\n\n"),
         };
         self.list_errors(&mut text);
-        text.push_str(&format!("\nDo not do the work again and do not repeat the text. Reply with the corrected {what} only, in this form:\n\n"));
-        text.push_str(&example);
+        text.push_str(&format!("\nDo not do the work again and do not repeat the text. Reply with the corrected {what} only, in {forms}:\n\n"));
+        text.push_str(&examples);
         text.push('\n');
         text.push_str(HONEST);
         text

@@ -1,5 +1,7 @@
 //! Builds an example answer with placeholders as values. It parses but never counts as an answer.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use serde_json::{Map, Value};
 
 use crate::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
@@ -11,25 +13,64 @@ const MAX_LEVELS: usize = 12;
 /// Most values of an `enum` in the example. The list below it has all of them.
 const MAX_SHOWN: usize = 6;
 
-/// An example answer with a placeholder in each place.
+/// Most examples of one schema. The list below them has all forms.
+const MAX_EXAMPLES: usize = 6;
+
+/// The example of a schema's first form.
 pub(super) fn example(root: &Value) -> Value {
-    let here = shape(root, &[root]);
-    let mut writer = ExampleWriter { root, above: Vec::new() };
-    if here.may_be(root, "object") && here.types(root).is_none() {
-        return writer.object(&here, 0);
-    }
-    writer.place(&here, 0)
+    ExampleWriter::new(root, BTreeMap::new()).whole()
 }
+
+/// One example for each form of the answer: for each alternative of an `anyOf` or `oneOf` that has an object or a list.
+pub(super) fn examples(root: &Value) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    let mut shown = BTreeSet::new();
+    let mut open = VecDeque::from([BTreeMap::new()]);
+    while let Some(choices) = open.pop_front().filter(|_| found.len() < MAX_EXAMPLES) {
+        let mut writer = ExampleWriter::new(root, choices);
+        let value = writer.whole();
+        let ExampleWriter { choices, forms, .. } = writer;
+        for (group, count) in forms.into_iter().filter(|(group, _)| !choices.contains_key(group)) {
+            let others = (1..count).filter(|form| shown.insert((group, *form)));
+            open.extend(others.map(|form| choices.clone().into_iter().chain([(group, form)]).collect()));
+        }
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// A group of alternatives of a schema.
+type FormGroup = *const Value;
 
 struct ExampleWriter<'s> {
     root: &'s Value,
     /// Schemas of the objects and lists around the current place.
     above: Vec<*const Map<String, Value>>,
+    /// The alternative to show of a group. Other groups show their first.
+    choices: BTreeMap<FormGroup, usize>,
+    /// The groups in this example, with the number of their forms.
+    forms: Vec<(FormGroup, usize)>,
 }
 
 impl<'s> ExampleWriter<'s> {
+    fn new(root: &'s Value, choices: BTreeMap<FormGroup, usize>) -> ExampleWriter<'s> {
+        ExampleWriter { root, above: Vec::new(), choices, forms: Vec::new() }
+    }
+
+    fn whole(&mut self) -> Value {
+        let here = shape(self.root, &[self.root]);
+        if here.may_be(self.root, "object") && here.types(self.root).is_none() {
+            return self.object(&here, 0);
+        }
+        self.place(&here, 0)
+    }
+
     fn place(&mut self, here: &SchemaShape<'s>, level: usize) -> Value {
-        if let Some(chosen) = first_branch(self.root, here).filter(|_| level < MAX_LEVELS) {
+        if level < MAX_LEVELS
+            && let Some(chosen) = self.chosen_branch(here)
+        {
             return match self.place(&chosen, level + 1) {
                 Value::String(text) => Value::String(self.or_null(here, text)),
                 other => other,
@@ -75,6 +116,23 @@ impl<'s> ExampleWriter<'s> {
         Value::Array(vec![self.place(&item, level + 1)])
     }
 
+    /// The shape with an alternative that allows more than `null`: the chosen one of those with objects or lists, otherwise the first.
+    fn chosen_branch(&mut self, here: &SchemaShape<'s>) -> Option<SchemaShape<'s>> {
+        let (root, group) = (self.root, *here.groups.first()?);
+        let types = |branch: &'s Value| shape(root, &[branch]).types(root);
+        let is_null = |branch: &'s Value| types(branch).is_some_and(|types| types.iter().all(|name| *name == "null"));
+        let is_nested =
+            |branch: &'s Value| types(branch).is_some_and(|types| types.contains("object") || types.contains("array"));
+        let branches: Vec<&'s Value> = group.iter().filter(|branch| !is_null(branch)).collect();
+        let mut form = 0;
+        if branches.len() > 1 && branches.iter().any(|branch| is_nested(branch)) {
+            form = self.choices.get(&group.as_ptr()).copied().unwrap_or(0);
+            self.forms.push((group.as_ptr(), branches.len()));
+        }
+        let branch = branches.get(form).copied().or_else(|| group.first())?;
+        Some(here.choose(root, 0, branch))
+    }
+
     fn or_null(&self, here: &SchemaShape<'s>, text: String) -> String {
         let nullable = here.types(self.root).is_some_and(|types| types.contains("null"));
         match text.strip_suffix('>') {
@@ -82,17 +140,6 @@ impl<'s> ExampleWriter<'s> {
             _ => text,
         }
     }
-}
-
-/// The shape with the first alternative that allows more than `null`.
-fn first_branch<'s>(root: &'s Value, here: &SchemaShape<'s>) -> Option<SchemaShape<'s>> {
-    let group = here.groups.first()?;
-    let is_null = |branch: &Value| {
-        let types = shape(root, &[branch]).own_types();
-        types.is_some_and(|types| types.iter().all(|name| *name == "null"))
-    };
-    let branch = group.iter().find(|branch| !is_null(branch)).or_else(|| group.first())?;
-    Some(here.choose(root, 0, branch))
 }
 
 fn choice(allowed: &[&Value]) -> String {

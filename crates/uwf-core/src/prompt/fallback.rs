@@ -8,9 +8,7 @@ impl AgentPrompt {
     #[must_use]
     pub fn with_fallback(mut self, agent: &str, why: &str) -> AgentPrompt {
         let text = fallback_part(agent, why);
-        let is_reply = self.parts.last().is_some_and(|part| part.kind == PartKind::Replies);
-        let place = self.parts.len() - usize::from(is_reply);
-        self.parts.insert(place, PromptPart { kind: PartKind::Fallback, text });
+        self.insert_before_end(PromptPart { kind: PartKind::Fallback, text });
         self
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::AnswerForm;
-use super::example::{example, to_yaml};
+use super::example::{examples, to_yaml};
 use super::fence::fenced;
 use super::fields::fields;
 use crate::schema_shape::shape;
@@ -18,28 +18,28 @@ const EXTRAS: [(&str, &str); 5] = [
     ("scope", "the part of the work that is covered"),
 ];
 
-/// The complete description of an answer: its form, and the meaning of each key.
+/// The complete description of an answer: its form, and the meaning of each key. `may_ask` says whether a person answers questions.
 pub fn answer_form(schema: &Value, form: AnswerForm, may_ask: bool) -> String {
     if form == AnswerForm::Frontmatter && is_text(schema) {
         return plain_text(schema);
     }
     let mut text = String::from("# How to answer\n\n");
+    let AnswerExamples { forms, text: shown } = AnswerExamples::new(schema, form);
     match form {
         AnswerForm::Frontmatter => {
-            text.push_str(
+            text.push_str(&format!(
                 "Begin your answer with a YAML header between two `---` lines, with nothing before it, and write \
-                 everything else as Markdown below it. The header has this form (without the code fence around it):\n\n",
-            );
-            text.push_str(&header_example(schema));
+                 everything else as Markdown below it. The header has {forms} (without the code fence around it):\n\n",
+            ));
         }
         AnswerForm::Json => {
             let what = if shape(schema, &[schema]).may_be(schema, "object") { "object" } else { "value" };
             text.push_str(&format!(
-                "Print one JSON {what} and nothing else: no text before or after it, no code fence. It has this form:\n\n"
+                "Print one JSON {what} and nothing else: no text before or after it, no code fence. It has {forms}:\n\n"
             ));
-            text.push_str(&json_example(schema));
         }
     }
+    text.push_str(&shown);
     let described = fields(schema);
     if !described.is_empty() {
         let remarks = match form {
@@ -78,14 +78,26 @@ fn plain_text(schema: &Value) -> String {
     text
 }
 
-/// An example header, for the instruction and for feedback.
-pub(crate) fn header_example(schema: &Value) -> String {
-    fenced("yaml", &format!("---\n{}---\n", to_yaml(&example(schema))))
+/// Example headers or JSON values, one for each form of the answer, for the instruction and for feedback.
+pub(crate) struct AnswerExamples {
+    /// The words that introduce them.
+    pub(crate) forms: &'static str,
+    /// The examples.
+    pub(crate) text: String,
 }
 
-/// An example JSON value, for the instruction and for feedback.
-pub(crate) fn json_example(schema: &Value) -> String {
-    fenced("json", &format!("{:#}", example(schema)))
+impl AnswerExamples {
+    pub(crate) fn new(schema: &Value, form: AnswerForm) -> AnswerExamples {
+        let shown: Vec<String> = examples(schema)
+            .iter()
+            .map(|value| match form {
+                AnswerForm::Frontmatter => fenced("yaml", &format!("---\n{}---\n", to_yaml(value))),
+                AnswerForm::Json => fenced("json", &format!("{value:#}")),
+            })
+            .collect();
+        let forms = if shown.len() > 1 { "one of these forms" } else { "this form" };
+        AnswerExamples { forms, text: shown.join("\nor\n\n") }
+    }
 }
 
 /// The keys that every answer may have and the schema does not define. With one of them, an agent that `may_ask` asks a person.

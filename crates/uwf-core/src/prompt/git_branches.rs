@@ -19,9 +19,7 @@ impl AgentPrompt {
             return self;
         }
         let text = git_branches_part(group, branches);
-        let is_reply = self.parts.last().is_some_and(|part| part.kind == PartKind::Replies);
-        let place = self.parts.len() - usize::from(is_reply);
-        self.parts.insert(place, PromptPart { kind: PartKind::GitBranches, text });
+        self.insert_before_end(PromptPart { kind: PartKind::GitBranches, text });
         self
     }
 }

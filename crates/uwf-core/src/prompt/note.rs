@@ -43,7 +43,7 @@ pub(super) fn note(facts: &NoteFacts<'_>) -> Option<String> {
             (true, VisitKind::Resumed) => "The steps above are new.",
             (true, _) => "The steps after it are new.",
         };
-        lines.push(format!("{before} {since} Answer again in the form above."));
+        lines.push(format!("{before} {since}"));
     }
     if facts.cuts_steps {
         lines.push(format!(

@@ -31,7 +31,7 @@ pub(super) fn part(replies: &[QuestionReply]) -> Option<PromptPart> {
             reply.trim()
         ));
     }
-    text.push_str("\nContinue with this reply, and answer in the form above.\n");
+    text.push_str("\nContinue with this reply.\n");
     Some(PromptPart { kind: PartKind::Replies, text })
 }
 

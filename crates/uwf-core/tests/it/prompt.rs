@@ -1,5 +1,7 @@
 //! Prompts, whole.
 
+mod whole;
+
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
@@ -52,6 +54,7 @@ fn input<'a>(role: &'a Role, schema: &'a Value) -> PromptInput<'a> {
         context_command: "uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer",
         output: AnswerForm::Frontmatter,
         may_ask: true,
+        workspace: None,
         replies: &[],
     }
 }
@@ -121,7 +124,7 @@ fn kinds(prompt: &AgentPrompt) -> Vec<PartKind> {
 #[test]
 fn first_step_of_a_thread() {
     let (role, schema) = (role(), review_schema());
-    insta::assert_snapshot!(built(&input(&role, &schema), &[]).text(), @"
+    insta::assert_snapshot!(built(&input(&role, &schema), &[]).text(), @r#"
     # How to answer
 
     Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
@@ -173,14 +176,19 @@ fn first_step_of_a_thread() {
     Fix issue 42:
     # Login fails
     ```
-    ");
+
+    Now do the work of your role, and answer as "How to answer" at the beginning says.
+    "#);
 }
 
 #[test]
 fn first_visit_with_history() {
     let prompt = prompt(&[planned(), developed(2)], 100_000);
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 1), PartKind::Steps(2, 2)]);
-    let steps: String = prompt.parts[2..].iter().map(|part| part.text.as_str()).collect();
+    assert_eq!(
+        kinds(&prompt),
+        [PartKind::Instruction, PartKind::Task, PartKind::Steps(1, 1), PartKind::Steps(2, 2), PartKind::Closing]
+    );
+    let steps: String = prompt.parts[2..4].iter().map(|part| part.text.as_str()).collect();
     insta::assert_snapshot!(steps, @r#"
     # Step 1: output of role `planner`
 
@@ -227,7 +235,8 @@ fn returning_role_sees_history_and_own_last_answer() {
             PartKind::Steps(2, 2),
             PartKind::Steps(3, 3),
             PartKind::Steps(4, 4),
-            PartKind::Note
+            PartKind::Note,
+            PartKind::Closing
         ]
     );
     assert_eq!(outline(&prompt), "1 2 3 4");
@@ -235,7 +244,7 @@ fn returning_role_sees_history_and_own_last_answer() {
 
     # Note
 
-    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. The steps after it are new. Answer again in the form above.
+    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. The steps after it are new.
     ");
 }
 
@@ -244,7 +253,10 @@ fn resumed_session_sees_only_new_steps() {
     let (role, schema) = (role(), review_schema());
     let resumed = PromptInput { is_resumed: true, ..input(&role, &schema) };
     let prompt = built(&resumed, &[planned(), developed(2), reviewed(3, "no test"), developed(4)]);
-    assert_eq!(kinds(&prompt), [PartKind::Instruction, PartKind::Task, PartKind::Steps(4, 4), PartKind::Note]);
+    assert_eq!(
+        kinds(&prompt),
+        [PartKind::Instruction, PartKind::Task, PartKind::Steps(4, 4), PartKind::Note, PartKind::Closing]
+    );
     insta::assert_snapshot!(history(&prompt), @r#"
 
     # Step 4: output of role `developer`
@@ -257,14 +269,14 @@ fn resumed_session_sees_only_new_steps() {
 
     # Note
 
-    You are back in your earlier session. The steps above are new. Answer again in the form above.
+    You are back in your earlier session. The steps above are new.
     "#);
     let nothing_new = built(&resumed, &[reviewed(1, "no test")]);
     insta::assert_snapshot!(history(&nothing_new), @"
 
     # Note
 
-    You are back in your earlier session. No steps were added since then. Answer again in the form above.
+    You are back in your earlier session. No steps were added since then.
     ");
 }
 
@@ -283,7 +295,7 @@ fn nothing_new_on_a_return() {
 
     # Note
 
-    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. No steps were added since then. Answer again in the form above.
+    You have played this role in this thread before. The last step of role `reviewer` above is your own last answer. No steps were added since then.
     "#);
 }
 
@@ -384,14 +396,16 @@ fn long_task_is_cut_only_when_budget_requires() {
     assert!(cut.text().len() <= 6_000);
     assert!(with(6_000, &[planned()]).parts[1] == cut.parts[1], "it is cut alike, so that it is stored once");
     let end = cut.text().split("do this\n").last().unwrap_or_default().to_owned();
-    insta::assert_snapshot!(end, @"
+    insta::assert_snapshot!(end, @r#"
     ```
     [… 6015 bytes of the task left out]
 
     # Note
 
     The task is shortened. `uwf agent context 01ARZ3NDEKTSV4RRFFQ69G5FAV reviewer --task` prints it in full.
-    ");
+
+    Now do the work of your role, and answer as "How to answer" at the beginning says.
+    "#);
 }
 
 #[test]
@@ -441,7 +455,7 @@ fn a_nested_schema_is_shown_as_a_form() {
     insta::assert_snapshot!(form, @"
     # How to answer
 
-    Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has this form (without the code fence around it):
+    Begin your answer with a YAML header between two `---` lines, with nothing before it, and write everything else as Markdown below it. The header has one of these forms (without the code fence around it):
 
     ```yaml
     ---
@@ -461,6 +475,29 @@ fn a_nested_schema_is_shown_as_a_form() {
     due: <date or null>
     result:
       value: <number>
+    ---
+    ```
+
+    or
+
+    ```yaml
+    ---
+    status: <planned | aborted>
+    plan: <hash or null>
+    phases:
+      - title: <text>
+        after:
+          - <integer>
+    tree:
+      name: <text>
+      children:
+        - <object>
+    settings:
+      <key>: <text>
+    kind: <exactly feature>
+    due: <date or null>
+    result:
+      reason: <text>
     ---
     ```
 
@@ -601,7 +638,8 @@ fn parts_depend_on_nothing_but_their_own() {
             PartKind::Task,
             PartKind::Steps(1, 16),
             PartKind::Steps(17, 32),
-            PartKind::Steps(33, 33)
+            PartKind::Steps(33, 33),
+            PartKind::Closing
         ]
     );
     assert_eq!(first.parts[..4], later.parts[..4]);
@@ -610,8 +648,8 @@ fn parts_depend_on_nothing_but_their_own() {
     let long: Vec<Step> = (1..=32).map(|index| long(index, 2000)).collect();
     let whole = prompt(&long, 30_000);
     assert_eq!(
-        kinds(&whole).last(),
-        Some(&PartKind::Note),
+        kinds(&whole)[kinds(&whole).len() - 2..],
+        [PartKind::Note, PartKind::Closing],
         "steps to which nothing will be added have a part of their own"
     );
 }
@@ -783,7 +821,7 @@ fn input_follows_task_with_same_bytes() {
     let with =
         |budget, steps: &[Step]| built(&PromptInput { input: Some(&values), budget, ..input(&role, &schema) }, steps);
     let first = with(100_000, &[]);
-    assert_eq!(kinds(&first), [PartKind::Instruction, PartKind::Task, PartKind::Input]);
+    assert_eq!(kinds(&first), [PartKind::Instruction, PartKind::Task, PartKind::Input, PartKind::Closing]);
     insta::assert_snapshot!(first.parts[2].text, @"
     # Input
 
@@ -810,7 +848,7 @@ fn long_input_is_cut_to_its_share() {
     let cut = with(40_000, &[]);
     assert!(cut.text().len() <= 40_000 && cut.parts[2].text.len() > 9_000, "{}", cut.text().len());
     assert!(cut.text().contains("bytes of the input left out]"), "{}", cut.text());
-    assert!(cut.text().ends_with("reviewer --input` prints it in full.\n"), "{}", cut.text());
+    assert!(history(&cut).ends_with("reviewer --input` prints it in full.\n"), "{}", cut.text());
     let later = with(40_000, &[planned(), long(2, 90_000)]);
     assert!(later.text().len() <= 40_000, "{}", later.text().len());
     assert_eq!(later.parts[2], cut.parts[2], "the steps do not change it");

@@ -9,6 +9,7 @@ mod merge_sequence;
 mod read_only;
 pub(crate) mod redone;
 mod winner;
+pub mod worktree_changes;
 
 use std::path::{Path, PathBuf};
 

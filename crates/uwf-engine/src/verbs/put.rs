@@ -97,7 +97,7 @@ pub(crate) fn refuse_secrets(home: &Home, drafts: &[NodeDraft]) -> Result<()> {
     }
 }
 
-/// Role instructions that are the same in every thread, in the form most agents receive. Otherwise the first prompt of each role would
+/// Role instructions and the last line of prompts, which are the same in every thread, in the form most agents receive. Otherwise the first prompt of each role would
 /// store them, with one more wait for the disk in that step. Nothing depends on them.
 fn instructions(home: &Home, workflow: &Workflow, schemas: &[NodeDraft]) -> Result<Vec<NodeDraft>> {
     let instruction = |(name, role): (&String, &Role)| {
@@ -113,5 +113,6 @@ fn instructions(home: &Home, workflow: &Workflow, schemas: &[NodeDraft]) -> Resu
         let text = prompt::instruction(&workflow.name, name, role, form);
         Ok(ContentNode { text }.draft())
     };
-    workflow.roles.iter().map(instruction).collect()
+    let closing = ContentNode { text: prompt::CLOSING.to_owned() }.draft();
+    workflow.roles.iter().map(instruction).chain([Ok(closing)]).collect()
 }

@@ -42,6 +42,7 @@ fn everything() -> ChatRequest {
         }),
         temperature: Some(0.5),
         max_tokens: Some(300),
+        shared_ends: vec![8, 11],
         stream: false,
     }
 }
@@ -107,9 +108,9 @@ fn an_anthropic_request_is_this() {
     max_tokens: 300
     system: "You mend clocks."
     messages:
-      {"role":"user","content":[{"type":"text","text":"Why does it stop at noon?"}]}
+      {"role":"user","content":[{"type":"text","text":"Why does","cache_control":{"type":"ephemeral"}},{"type":"text","text":" it","cache_control":{"type":"ephemeral"}},{"type":"text","text":" stop at noon?"}]}
       {"role":"assistant","content":[{"type":"text","text":"I will look."},{"type":"tool_use","id":"a1","name":"read_file","input":{"path":"gear.txt"}},{"type":"tool_use","id":"a2","name":"read_file","input":{"not_json":"{path"}}]}
-      {"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"12 teeth"},{"type":"tool_result","tool_use_id":"a2","content":"arguments are not JSON","is_error":true},{"type":"text","text":"Go on."}]}
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"a1","content":"12 teeth"},{"type":"tool_result","tool_use_id":"a2","content":"arguments are not JSON","is_error":true},{"type":"text","text":"Go on.","cache_control":{"type":"ephemeral"}}]}
     tools:
       {"name":"read_file","description":"Reads a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}
     tool_choice: {"type":"tool","name":"read_file"}

@@ -136,7 +136,7 @@ fn results_travel_in_the_form_of_the_wire() {
     assert_eq!(choices(&server), [json!({ "type": "any" }), json!({ "type": "any" })]);
     insta::assert_snapshot!(conversation(&server, 1), @r#"
     {"role":"assistant","content":[{"type":"tool_use","id":"toolu_1_0","name":"open_book","input":{"title":"tides"}},{"type":"tool_use","id":"toolu_1_1","name":"open_book","input":{"title":"moons"}}]}
-    {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1_0","content":"high at six"},{"type":"tool_result","tool_use_id":"toolu_1_1","content":"there is no book `moons`","is_error":true}]}
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1_0","content":"high at six"},{"type":"tool_result","tool_use_id":"toolu_1_1","content":"there is no book `moons`","is_error":true,"cache_control":{"type":"ephemeral"}}]}
     "#);
 }
 

@@ -94,6 +94,7 @@ mod pack;
 mod pages;
 mod partial_traces;
 mod projects;
+mod prompt_caching;
 mod prompts;
 mod react;
 mod recover;

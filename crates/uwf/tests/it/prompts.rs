@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 use uwf_testing::TestHome;
 
+use crate::fixtures::repository::{git, home_with_repository, uwf_in};
 use crate::home;
 
 /// A worker that keeps each prompt it is sent, and answers with a text of its own length.
@@ -63,4 +64,49 @@ fn task_exceeding_budget_is_cut_with_notice() {
     assert!(prompt.len() <= 6_000 && prompt.contains("bytes of the task left out]"), "{prompt}");
     assert!(prompt.contains(&format!("`uwf agent context {thread} worker --task`")), "{prompt}");
     assert_eq!(home.uwf(&["agent", "context", &thread, "worker", "--task"]).stdout, task);
+}
+
+/// A workflow of a coder and a reviewer who do not agree.
+const REVIEW: &str = "name: review-code\ndescription: code and its review\nroles:\n  \
+    coder: { description: codes, goal: Code., meta: { type: object, properties: { n: { type: integer } }, required: [n] } }\n  \
+    reviewer: { description: reviews, goal: Review., meta: { type: object, properties: { n: { type: integer } }, required: [n] } }\n\
+    graph:\n  $START: [ { role: coder } ]\n  coder: [ { role: reviewer } ]\n  reviewer: [ { role: coder } ]\n";
+
+#[test]
+fn prompt_names_branch_and_changed_files() {
+    let home = home_with_repository(1);
+    let repo = home.work().join("repo");
+    let prompts = home.work().join("prompts");
+    fs::create_dir(&prompts).unwrap();
+    home.worker(
+        "output: json",
+        &format!(
+            "#!/bin/sh\nn=$(ls {0} | wc -l)\ncat > {0}/$n\n[ \"$UWF_ROLE\" = coder ] && echo $n > code.rs && echo new > \"it's new $n\"\n\
+             [ \"$UWF_ROLE\" = reviewer ] && echo $n >> code.rs && git add -A && git commit --quiet -m reviewed\necho \"{{\\\"n\\\": $n}}\"\n",
+            prompts.display()
+        ),
+    );
+    home.put("review-code", REVIEW);
+    let started = uwf_in(&home, &repo, &["thread", "start", "review-code", "-p", "count", "--worktree"]).json();
+    let thread = uwf_testing::text(&started, "thread");
+    for _ in 0..3 {
+        home.json(&["thread", "step", &thread]);
+    }
+    let base = git(&home, &repo, &["rev-parse", "main"]);
+    let workspace = |n: usize| {
+        let prompt = fs::read_to_string(prompts.join(n.to_string())).unwrap();
+        let section = prompt.split("\n# Workspace\n\n").nth(1).unwrap().split("\nNow do the work").next().unwrap();
+        section.replace(&thread, "<thread>").replace(&base[..12], "<base>")
+    };
+    let intro = "You work on the git branch `uwf/<thread>`, which began at commit `<base>`. `git diff <base>` shows all changes of tracked \
+                 files since then, and `git status --short` lists new files.\n";
+    assert_eq!(workspace(0), format!("{intro}\nPrevious steps changed no files.\n"));
+    let list = "Files that previous steps changed, with the roles that changed them:\n";
+    assert_eq!(workspace(1), format!("{intro}\n{list}\n- `code.rs` (coder)\n- `it's new 0` (coder)\n"));
+    assert_eq!(workspace(2), format!("{intro}\n{list}\n- `code.rs` (coder, reviewer)\n- `it's new 0` (coder)\n"));
+
+    let elsewhere = home.start("count-rounds", "count");
+    home.json(&["thread", "step", &elsewhere]);
+    let prompt = fs::read_to_string(prompts.join("3")).unwrap();
+    assert!(!prompt.contains("# Workspace"), "{prompt}");
 }

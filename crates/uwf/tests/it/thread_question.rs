@@ -143,7 +143,7 @@ fn agent_asks_and_continues_with_reply() {
     let report = home.json(&["thread", "step", &thread]);
     assert_eq!((&report["done"], calls(&home)), (&json!(true), 2));
     assert_eq!(text(&dry, "prompt"), prompt(), "a dry run shows what is sent");
-    assert_snapshot!(prompt().split_once("# Your question to").unwrap().1, @"
+    assert_snapshot!(prompt().split_once("# Your question to").unwrap().1, @r#"
      a person
 
     Which database?
@@ -154,8 +154,10 @@ fn agent_asks_and_continues_with_reply() {
 
     PostgreSQL, please.
 
-    Continue with this reply, and answer in the form above.
-    ");
+    Continue with this reply.
+
+    Now do the work of your role, and answer as "How to answer" at the beginning says.
+    "#);
 
     // What it said when it asked is part of the step.
     let detail = home.last_detail(&thread);

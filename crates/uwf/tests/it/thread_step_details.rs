@@ -177,6 +177,7 @@ fn details_tell_how_an_output_came_to_be() {
           # Your role
         - |
           # Task
+        - |
         output: |
           ---
           title: 'Fix #42'
@@ -240,6 +241,7 @@ fn details_tell_how_an_output_came_to_be() {
           # Step 1: output of role `writer`
           # What I did
           # not a heading
+        - |
         output: |
           {"approved": false}
         toolCalls: []

@@ -13,6 +13,9 @@ use crate::root::worktree::is_commit;
 /// Format of `git show` for a snapshot: its tree, then two trailers.
 const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)";
 
+/// Format of `git log -z` for the snapshots of steps: an empty part, the title, and a trailer.
+const LISTED: &str = "--format=%x00%s%x00%(trailers:key=Uwf-Step,valueonly)";
+
 /// Author of commits that are on no branch, because they are not a person's work.
 const AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "uwf"),
@@ -29,6 +32,15 @@ const MOST_SAID: usize = 400;
 
 /// Exit code of `git add` when it left some files out and added the rest.
 const SOME_LEFT_OUT: i32 = 1;
+
+/// The files that a role changed in one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StepChange {
+    /// The role.
+    pub(crate) role: String,
+    /// Paths of the files.
+    pub(crate) paths: Vec<String>,
+}
 
 /// The files of a working tree, as git keeps them.
 pub(crate) struct SnapshotTree {
@@ -146,11 +158,44 @@ impl GitRunner<'_> {
         Ok(SnapshotCommit { commit, tree, head, directory })
     }
 
+    /// The changes of the steps whose snapshots are between two commits, oldest first.
+    pub(crate) fn step_changes(&self, base: &str, last: &str) -> Result<Vec<StepChange>> {
+        let range = format!("{base}..{last}");
+        let args = ["log", "--reverse", "--first-parent", "-m", "--no-renames", "--name-only", "-z", LISTED, &range];
+        Ok(read_changes(&self.text("look at recorded files", args)?))
+    }
+
     /// The trees of the commits that the refs below a name point to.
     pub(crate) fn trees_below(&self, below: &str) -> Result<Vec<String>> {
         let listed = self.text("list git refs", ["for-each-ref", "--format=%(tree)", below])?;
         Ok(listed.lines().map(str::to_owned).collect())
     }
+}
+
+/// Parses the output of such a `git log`. Commits by a role are left out: the next snapshot has their
+/// changes.
+fn read_changes(listed: &str) -> Vec<StepChange> {
+    let mut parts = listed.split('\0').peekable();
+    let mut found = Vec::new();
+    while let Some(part) = parts.next() {
+        if !part.is_empty() {
+            continue;
+        }
+        let (Some(title), Some(step)) = (parts.next(), parts.next()) else { break };
+        let mut paths = Vec::new();
+        while let Some(path) = parts.next_if(|part| !part.is_empty()) {
+            paths.push(path.trim_start_matches('\n').to_owned());
+        }
+        if let Some(role) = snapshot_role(title).filter(|_| !step.trim().is_empty()) {
+            found.push(StepChange { role: role.to_owned(), paths });
+        }
+    }
+    found
+}
+
+/// The role in the title of a step's snapshot.
+fn snapshot_role(title: &str) -> Option<&str> {
+    Some(title.strip_prefix("uwf: ")?.rsplit_once(" in thread ")?.0)
 }
 
 fn nested(dir: &Path, repositories: &[String]) -> Error {

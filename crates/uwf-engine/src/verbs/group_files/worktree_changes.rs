@@ -1,0 +1,42 @@
+//! The git worktree of a thread, for its prompts: the branch, where it began, and the files that steps changed.
+
+use std::collections::BTreeMap;
+
+use uwf_core::prompt::{PromptWorkspace, WorkspaceFile};
+
+use crate::attempt::git::GitRunner;
+use crate::attempt::snapshot;
+use crate::error::Result;
+use crate::root::worktree::Worktree;
+use crate::thread::load::Thread;
+
+use super::worktree_of;
+
+/// The worktree that a thread works in, with the files at the thread's head; `None` if it works elsewhere. A repository that can't be read
+/// only leaves out the files, because the step itself may not need it.
+///
+/// # Errors
+/// The settings of the thread can't be read.
+pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
+    let Some((_, worktree, _)) = worktree_of(thread.home(), &thread.id)? else { return Ok(None) };
+    let files = changed_files(thread, &worktree).ok().flatten();
+    Ok(Some(PromptWorkspace { branch: worktree.branch, base: worktree.base, files }))
+}
+
+/// The files that differ from those at the beginning; `None` if the files at the thread's head are not recorded.
+fn changed_files(thread: &Thread<'_>, worktree: &Worktree) -> Result<Option<Vec<WorkspaceFile>>> {
+    let Some(now) = snapshot::find(&worktree.repository, Some(&thread.id), thread.head)? else { return Ok(None) };
+    let git = GitRunner::for_directory(&worktree.repository);
+    let mut roles: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for change in git.step_changes(&worktree.base, &now.commit)? {
+        for path in change.paths {
+            let of_file = roles.entry(path).or_default();
+            if !of_file.contains(&change.role) {
+                of_file.push(change.role.clone());
+            }
+        }
+    }
+    let changed = git.changed_paths(&worktree.base, &now.commit)?;
+    let file = |path: String| WorkspaceFile { roles: roles.remove(&path).unwrap_or_default(), path };
+    Ok(Some(changed.into_iter().map(file).collect()))
+}
