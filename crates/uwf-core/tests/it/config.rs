@@ -176,6 +176,7 @@ prices:
                 ("gpt-4.1".to_owned(), ModelPrice { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
             ]),
         }),
+        has_list_prices: true,
         store: StoreUrl::parse("s3://team/uwf").ok(),
         lease: Some(Duration::from_secs(30)),
         temporal: None,

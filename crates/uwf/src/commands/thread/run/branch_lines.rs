@@ -12,7 +12,6 @@ use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{self, BranchWork};
 use uwf_engine::views::thread_now::ThreadNow;
 
-use crate::commands::thread::cost::cost_of;
 use crate::context::CommandContext;
 use crate::{style, table};
 
@@ -80,7 +79,7 @@ impl<'c> BranchLines<'c> {
         work.push_str(&agent.map(|agent| format!(" by {agent}")).unwrap_or_default());
         work.push_str(&format!(", {}", table::work_time(took_ms, waited_ms, attempts.len())));
         match spent.tokens.total() {
-            _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", cost_of(&spent))),
+            _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", spent.cost_text())),
             0 => {}
             tokens => work.push_str(&format!(", {tokens} tokens")),
         }
