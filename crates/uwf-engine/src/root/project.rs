@@ -20,6 +20,9 @@ use crate::root::{config_file, config_text};
 /// Most bytes of such a file. People write it, and uwf keeps a whole copy for each project.
 const MAX_BYTES: u64 = 256 << 10;
 
+/// The variable with directories whose projects are trusted as they are found. Agents don't get it.
+pub(crate) const TRUST_VARIABLE: &str = "UWF_TRUST";
+
 /// A project's current configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectConfig {
@@ -90,9 +93,15 @@ pub fn find_project_config(home: &Home, dir: &Path) -> Result<Option<ProjectConf
         Err(source) => return Err(Error { kind: error::ErrorKind::Config, ..Error::file("read", &file, source) }),
     };
     let stands_for = project_files::origin(home, &file);
-    let trust = match trusted(home)?.get(&*stands_for.to_string_lossy()) {
+    let key = stands_for.to_string_lossy();
+    let trust = match trusted(home)?.get(&*key) {
         Some(known) if *known == text => ProjectTrust::Trusted,
         Some(_) => ProjectTrust::Changed,
+        None if is_trusted_by_environment(&stands_for)? => {
+            // From here on it counts like any trusted content: what an agent makes of it is not trusted.
+            change(home, |trusted| drop(trusted.insert(key.into_owned(), text.clone())))?;
+            ProjectTrust::Trusted
+        }
         None => ProjectTrust::Unknown,
     };
     Ok(Some(ProjectConfig { file, stands_for, text, trust }))
@@ -124,16 +133,43 @@ pub fn config_here(home: &Home) -> Result<UwfConfig> {
     }
 }
 
-/// Trusts the current configuration of a directory's project.
+/// Trusts the current configuration of a directory's project. Also returns the content that was trusted before, and warnings.
 ///
 /// # Errors
 /// `NotFound` without such a configuration, `Config` when it has errors, in which case it is not trusted; `Busy`, `Io`.
-pub fn trust(home: &Home, dir: &Path) -> Result<(ProjectConfig, UwfConfig, Vec<FileProblem>)> {
+pub fn trust(home: &Home, dir: &Path) -> Result<(ProjectConfig, Option<String>, Vec<FileProblem>)> {
     let project = known(home, dir)?;
-    let (config, problems) = over(&home.config()?, &project)?;
+    let (_, problems) = over(&home.config()?, &project)?;
     let key = project.stands_for.to_string_lossy().into_owned();
-    change(home, |trusted| drop(trusted.insert(key, project.text.clone())))?;
-    Ok((ProjectConfig { trust: ProjectTrust::Trusted, ..project }, config, problems))
+    let mut before = None;
+    change(home, |trusted| before = trusted.insert(key, project.text.clone()))?;
+    Ok((ProjectConfig { trust: ProjectTrust::Trusted, ..project }, before, problems))
+}
+
+/// All problems of a directory's project configuration over the user's, whether it is trusted or not; `None` without one.
+///
+/// # Errors
+/// Those of [`find_project_config`].
+pub fn check(home: &Home, dir: &Path, user: &UwfConfig) -> Result<Option<(ProjectConfig, Vec<FileProblem>)>> {
+    let project = find_project_config(home, dir)?;
+    Ok(project.map(|project| {
+        let (_, problems) = user.with_project(&project.text, &project.file.display().to_string(), project.dir());
+        (project, problems)
+    }))
+}
+
+/// Whether `UWF_TRUST` names a directory that contains the file: in CI, no person can trust a project.
+///
+/// # Errors
+/// `Config` for a relative directory, which would be another one for each process.
+pub(crate) fn is_trusted_by_environment(file: &Path) -> Result<bool> {
+    let Some(dirs) = std::env::var_os(TRUST_VARIABLE) else { return Ok(false) };
+    let mut dirs = std::env::split_paths(&dirs).filter(|dir| !dir.as_os_str().is_empty());
+    dirs.try_fold(false, |found, dir| match dir.is_absolute() {
+        true => Ok(found || std::fs::canonicalize(&dir).is_ok_and(|dir| file.starts_with(dir))),
+        false => Err(Error::config(format!("{TRUST_VARIABLE} has the relative directory {}", dir.display()))
+            .hint(format!("give it in full: {TRUST_VARIABLE}=\"$PWD\""))),
+    })
 }
 
 /// Withdraws the trust in a project's configuration.
