@@ -16,7 +16,7 @@ import urllib.request
 
 TABLE = pathlib.Path(__file__).parent.parent / "crates/uwf-core/src/config/list-prices.json"
 
-# The provider in the public table, and its name here. Of a model that several sell, only the price of the first counts.
+# The provider in the public table, and its name here. If several sell a model, the price of the first counts.
 PROVIDERS = {
     "anthropic": "anthropic",
     "openai": "openai",

@@ -90,8 +90,8 @@ pub struct UwfConfig {
     pub extract: ExtractRungs,
     /// `prices`: prices of models.
     pub prices: Option<PriceTable>,
-    /// Whether the list prices that ship with uwf apply to other models. Not in [`UwfConfig::default`]: what conditions read must be the
-    /// same with every version of uwf.
+    /// Whether the list prices that ship with uwf apply to other models. Not in [`UwfConfig::default`], because
+    /// conditions must decide the same with every version of uwf.
     pub has_list_prices: bool,
     /// `otel`: destination of spans.
     pub otel: Option<OtelConfig>,

@@ -207,7 +207,8 @@ fn a_config_that_says_nothing_is_the_default() {
         "---\n",
         "agents:\nproviders: ~\ndefaultAgent:\nagentOverrides: null\nextract:\n",
     ] {
-        assert_eq!(sound(text), UwfConfig::default(), "{text:?}");
+        let expected = UwfConfig { has_list_prices: true, ..UwfConfig::default() };
+        assert_eq!(sound(text), expected, "{text:?}");
     }
 }
 

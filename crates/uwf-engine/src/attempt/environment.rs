@@ -29,7 +29,7 @@ pub(crate) fn for_agent(
     variables.extend(inherited);
     // A person's preferred format must not affect scripts that read reports.
     variables.remove(&OsString::from(FORMAT_VARIABLE));
-    // Trust is a person's: what an agent writes into a project must not count.
+    // Only a person decides on trust, so an agent can't make uwf trust its own changes.
     variables.remove(&OsString::from(TRUST_VARIABLE));
     for name in secrets.iter().filter(|name| !given.contains(name)) {
         variables.remove(&OsString::from(name));

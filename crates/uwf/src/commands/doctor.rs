@@ -9,6 +9,7 @@ use uwf_core::document::FileProblem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::older_config;
+use uwf_engine::root::project::ProjectConfig;
 use uwf_engine::verbs::doctor::{self, DoctorFinding, DoctorMode, DoctorReport, DoctorStatus};
 
 use crate::commands::config::validate;
@@ -110,18 +111,19 @@ fn of_problems(check: &str, path: &Path, problems: &[FileProblem]) -> DoctorFind
     finding.hint("`uwf config validate` shows all")
 }
 
-/// The configuration of the project of the current directory, if there is one.
-fn project_config(context: &CommandContext) -> Option<DoctorFinding> {
+/// The files of the project of the current directory.
+fn project_config(context: &CommandContext) -> Vec<DoctorFinding> {
     const CHECK: &str = "project-config";
-    Some(match validate::project_problems(context) {
-        Ok(found) => {
-            let (project, problems) = found?;
-            let finding = of_problems(CHECK, &project.file, &problems);
-            match project.ignored().filter(|_| finding.status == DoctorStatus::Ok) {
-                Some(ignored) => DoctorFinding::warn(CHECK, ignored),
-                None => finding,
-            }
+    let files = match validate::project_problems(context) {
+        Ok(files) => files,
+        Err(error) => return vec![DoctorFinding::of_error(CHECK, &error)],
+    };
+    let finding = |(project, problems): (ProjectConfig, Vec<FileProblem>)| {
+        let finding = of_problems(CHECK, &project.file, &problems);
+        match project.file_ignored().filter(|_| finding.status == DoctorStatus::Ok) {
+            Some(ignored) => DoctorFinding::warn(CHECK, ignored),
+            None => finding,
         }
-        Err(error) => DoctorFinding::of_error(CHECK, &error),
-    })
+    };
+    files.into_iter().map(finding).collect()
 }

@@ -146,13 +146,43 @@ fn environment_trusts_commands_of_a_projects_workflows() {
 }
 
 #[test]
+fn local_file_overlays_the_projects() {
+    let home = with_project(AGENTS);
+    home.json(&["config", "trust", "app"]);
+    let file = home.work().join("app/.workflows/config.local.yaml");
+    fs::write(&file, "defaultAgent: own\nmaxSteps: 4\n").unwrap();
+    let (thread, warned) = start(&home, "app");
+    assert!(warned.contains("config.local.yaml is ignored: it is not trusted"), "{warned}");
+    assert_eq!(home.json(&["thread", "step", &thread])["alias"], "project");
+    let trusted = home.json(&["config", "trust", "app"]);
+    assert_eq!(
+        trusted["local"]["sets"],
+        json!([{ "key": "defaultAgent", "value": "own" }, { "key": "maxSteps", "value": 4 }])
+    );
+    let (thread, warned) = start(&home, "app/deep/below");
+    assert_eq!((home.json(&["thread", "step", &thread])["alias"].clone(), warned.as_str()), (json!("own"), ""));
+    let got = in_app(&home, &["config", "get", "maxSteps"]);
+    assert_eq!(home.steady(&got.stderr), "maxSteps comes from <dir>/work/app/.workflows/config.local.yaml\n");
+    let agent = in_app(&home, &["config", "get", "agents.project.command"]);
+    assert!(agent.stderr.ends_with("/.workflows/config.yaml\n"), "{agent:?}");
+    let checked = in_app(&home, &["config", "validate"]).json();
+    assert_eq!(checked["project"].as_array().unwrap().len(), 2);
+    assert_eq!(in_app(&home, &["workflow", "list"]).json().as_array().unwrap().len(), 1, "it is no workflow");
+    // Alone, it is the project's whole configuration.
+    fs::remove_file(home.work().join("app/.workflows/config.yaml")).unwrap();
+    assert_eq!(in_app(&home, &["config", "get", "maxSteps"]).json(), json!(4));
+    home.json(&["config", "trust", "app", "--revoke"]);
+    assert_eq!(in_app(&home, &["config", "get", "maxSteps"]).json(), json!(5));
+}
+
+#[test]
 fn doctor_and_validate_check_the_projects_file() {
     let home = with_project("agents:\n  project: { comand: x }\n");
     let validated = in_app(&home, &["config", "validate"]);
     assert_eq!(validated.code, Some(78));
     let report: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
     assert_eq!(
-        json!([report["valid"], report["project"]["valid"], report["project"]["trusted"]]),
+        json!([report["valid"], report["project"][0]["valid"], report["project"][0]["trusted"]]),
         json!([true, false, false])
     );
     let finding = |ran: uwf_testing::FinishedRun| {
@@ -166,7 +196,7 @@ fn doctor_and_validate_check_the_projects_file() {
     assert!(validated.code == Some(0) && validated.stdout.contains("is ignored: it is not trusted"), "{validated:?}");
     assert_eq!(status(&home), "warn");
     home.json(&["config", "trust", "app"]);
-    assert_eq!(in_app(&home, &["config", "validate"]).json()["project"]["trusted"], true);
+    assert_eq!(in_app(&home, &["config", "validate"]).json()["project"][0]["trusted"], true);
     assert_eq!(finding(home.uwf(&["doctor", "--offline"])), None, "outside of the project");
 }
 

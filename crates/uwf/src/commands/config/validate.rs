@@ -25,7 +25,7 @@ Examples:
   uwf config validate | jq '.problems[] | [.line, .message]'
 
 Also checks that programs are on PATH, that built-in agents accept their settings, and that keys are set, and the
-.workflows/config.yaml of the project of the current directory, trusted or not.
+.workflows/config.yaml and config.local.yaml of the project of the current directory, trusted or not.
 Exit 78 when there are errors, with --strict also when there are warnings.")]
 pub(crate) struct Args {
     /// Treat warnings as errors.
@@ -37,9 +37,9 @@ pub(crate) struct Args {
 struct ConfigValidationReport {
     #[serde(flatten)]
     own: CheckedFile,
-    /// The configuration of the project of the current directory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<CheckedProjectFile>,
+    /// The files of the project of the current directory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    project: Vec<CheckedProjectFile>,
 }
 
 /// The configuration of a project, checked over the user's.
@@ -55,15 +55,15 @@ struct CheckedProjectFile {
 
 impl CommandReport for ConfigValidationReport {
     fn text(&self) -> String {
-        let project = self.project.as_ref().map(|project| {
+        let project = self.project.iter().map(|project| {
             let ignored = project.ignored.as_ref().map(|why| format!("{why}\n")).unwrap_or_default();
             project.checked.text() + &ignored
         });
-        self.own.text() + &project.unwrap_or_default()
+        self.own.text() + &project.collect::<String>()
     }
 
     fn exit_code(&self) -> u8 {
-        let is_valid = self.own.valid && self.project.as_ref().is_none_or(|project| project.checked.valid);
+        let is_valid = self.own.valid && self.project.iter().all(|project| project.checked.valid);
         if is_valid { 0 } else { ErrorKind::Config.exit_code() }
     }
 }
@@ -74,19 +74,19 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let (text, mut problems) = problems(&context.home)?;
     problems.extend(older_config::unread(&context.home));
     let own = CheckedFile::new(file, text, problems, args.strict);
-    let project = project_problems(context)?.map(|(project, problems)| CheckedProjectFile {
+    let project = project_problems(context)?.into_iter().map(|(project, problems)| CheckedProjectFile {
         trusted: project.trust == ProjectTrust::Trusted,
-        ignored: project.ignored(),
+        ignored: project.file_ignored(),
         checked: CheckedFile::new(project.file.display().to_string(), project.text().to_owned(), problems, args.strict),
     });
-    PrintableReport::new(&ConfigValidationReport { own, project })
+    PrintableReport::new(&ConfigValidationReport { own, project: project.collect() })
 }
 
-/// The configuration of the project of the current directory, with all its problems; `None` without one.
+/// The files of the project of the current directory, with all their problems.
 ///
 /// # Errors
 /// `Io`, and `Config` if the file is not text.
-pub(crate) fn project_problems(context: &CommandContext) -> Result<Option<(ProjectConfig, Vec<FileProblem>)>> {
+pub(crate) fn project_problems(context: &CommandContext) -> Result<Vec<(ProjectConfig, Vec<FileProblem>)>> {
     // Problems of the user's own file are reported there.
     let user = context.home.config().unwrap_or_default();
     project::check(&context.home, &context.cwd, &user)
