@@ -2,10 +2,16 @@
 
 pub mod command_permission;
 
+use std::path::PathBuf;
+
+use durable_files::regular;
 use serde_json::{Value, json};
 use uwf_core::config::{AgentConfig, UwfConfig};
+use uwf_core::model_option;
 use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
 use uwf_engine::attempt::program;
+
+const CODEX: &str = "codex";
 
 /// An agent available on this machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +51,7 @@ struct KnownAgentEntry {
 const KNOWN: [KnownAgentEntry; 10] = [
     driven("hermes", "Hermes", "hermes", "hermes", None),
     driven("cursor", "Cursor", "cursor-agent", "cursor", None),
-    plain("codex", "Codex", &["exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
+    plain(CODEX, "Codex", &["exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write", "-"]),
     plain(
         "claude",
         "Claude Code",
@@ -112,6 +118,30 @@ fn own_choice(name: &str, title: String) -> AgentChoice {
     AgentChoice { alias: name.to_owned(), title, entry, needs_model: matches!(name, "react" | "llm") }
 }
 
+impl AgentChoice {
+    /// Whether its program takes the name of a model.
+    pub fn takes_model(&self) -> bool {
+        self.entry["command"].as_str().is_some_and(model_option::is_known)
+    }
+
+    /// The program's own name of the model it uses; `None` if that is unknown.
+    pub fn model(&self) -> Option<&str> {
+        self.entry["model"].as_str()
+    }
+
+    /// The same agent with this model.
+    #[must_use]
+    pub fn with_model(mut self, model: &str) -> AgentChoice {
+        self.entry["model"] = Value::from(model);
+        self
+    }
+
+    /// Whether the cost of its runs is unknown unless its model is known.
+    pub fn lacks_model(&self) -> bool {
+        self.entry["command"] == CODEX && self.model().is_none()
+    }
+}
+
 impl KnownAgentEntry {
     fn works(&self) -> bool {
         let is_there = self.program.is_none_or(|program| program::find(program).is_some());
@@ -130,7 +160,10 @@ impl KnownAgentEntry {
             }
             (program, None) => {
                 let config = json!({"trace": self.alias});
-                let entry = json!({"command": program, "args": self.args, "output": "text", "config": config});
+                let mut entry = json!({"command": program, "args": self.args, "output": "text", "config": config});
+                if let Some(model) = program.filter(|program| *program == CODEX).and_then(|_| codex_model()) {
+                    entry["model"] = Value::from(model);
+                }
                 self.with(entry, program)
             }
         }
@@ -141,6 +174,24 @@ impl KnownAgentEntry {
             program.and_then(program::find).map(|program| format!(" ({})", program.display())).unwrap_or_default();
         AgentChoice { alias: self.alias.to_owned(), title: format!("{}{place}", self.title), entry, needs_model: false }
     }
+}
+
+/// The model in codex's own configuration. Codex doesn't report which model it used, so without it the cost is unknown.
+fn codex_model() -> Option<String> {
+    let home = std::env::var_os("CODEX_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".codex")))?;
+    let text = regular::read_to_string(&home.join("config.toml"), regular::MAX_TEXT).ok()?;
+    top_level_model(&text)
+}
+
+/// The top-level `model` of a TOML file.
+fn top_level_model(text: &str) -> Option<String> {
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with('['));
+    let mut values = lines.filter_map(|line| line.strip_prefix("model")?.trim_start().strip_prefix('='));
+    let value = values.next()?.trim_start();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let model = value[1..].split_once(quote)?.0;
+    (!model.is_empty() && !model.contains('\\')).then(|| model.to_owned())
 }
 
 #[cfg(test)]
@@ -158,6 +209,19 @@ mod tests {
             let schema = json_cas::CompiledSchema::compile(&built_in.config_schema).unwrap();
             assert_eq!(schema.violations(&config.agents[&choice.alias].config), [], "{file}");
         }
+    }
+
+    #[test]
+    fn top_level_model_is_read_from_toml() {
+        let model = |text: &str| super::top_level_model(text);
+        let big = Some("big".to_owned());
+        assert_eq!(model("# mine\nmodel_provider = \"x\"\n model = \"big\" # fast\n"), big);
+        assert_eq!(model("model='big'\n[profiles.o]\nmodel = \"other\"\n"), big);
+        assert_eq!(model("[profiles.o]\nmodel = \"other\"\n"), None, "only of a profile");
+        assert_eq!(
+            [model(""), model("model = 5"), model("model = \"\""), model("model = \"open")],
+            [None, None, None, None]
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Passes the hints of a role (model, effort) to the programs whose options are known. Options that are set in `args` win.
 
+use uwf_core::model_option;
 use uwf_engine::attempt::agents::AgentSpec;
 
 /// The options of a program.
@@ -7,24 +8,17 @@ struct ProgramOptions {
     program: &'static str,
     /// The subcommand before the options.
     subcommand: Option<&'static str>,
-    /// Options that set the model.
-    model: &'static [&'static str],
     /// The option and the form of the value that set the effort.
     effort: Option<(&'static str, &'static str)>,
 }
 
 /// The programs, by the file name of their command.
 const KNOWN: [ProgramOptions; 5] = [
-    ProgramOptions { program: "claude", subcommand: None, model: &["--model"], effort: None },
-    ProgramOptions {
-        program: "codex",
-        subcommand: Some("exec"),
-        model: &["--model", "-m"],
-        effort: Some(("-c", "model_reasoning_effort=")),
-    },
-    ProgramOptions { program: "gemini", subcommand: None, model: &["--model", "-m"], effort: None },
-    ProgramOptions { program: "opencode", subcommand: Some("run"), model: &["--model", "-m"], effort: None },
-    ProgramOptions { program: "cursor-agent", subcommand: None, model: &["--model"], effort: None },
+    ProgramOptions { program: "claude", subcommand: None, effort: None },
+    ProgramOptions { program: "codex", subcommand: Some("exec"), effort: Some(("-c", "model_reasoning_effort=")) },
+    ProgramOptions { program: "gemini", subcommand: None, effort: None },
+    ProgramOptions { program: "opencode", subcommand: Some("run"), effort: None },
+    ProgramOptions { program: "cursor-agent", subcommand: None, effort: None },
 ];
 
 /// The arguments with the hints of the role.
@@ -32,10 +26,9 @@ pub(crate) fn with(spec: &AgentSpec, mut args: Vec<String>) -> Vec<String> {
     let name = spec.command.rsplit('/').next().unwrap_or_default();
     let Some(known) = KNOWN.iter().find(|known| known.program == name) else { return args };
     let at = usize::from(known.subcommand.is_some_and(|word| args.first().is_some_and(|first| first == word)));
-    let is_set = |option: &str| args.iter().any(|arg| arg == option || arg.starts_with(&format!("{option}=")));
     let mut hints = Vec::new();
-    if let Some(model) = spec.hints.model.as_ref().filter(|_| !known.model.iter().any(|option| is_set(option))) {
-        hints.extend([known.model[0].to_owned(), model.clone()]);
+    if let Some(model) = spec.hints.model.as_ref().filter(|_| model_option::in_arguments(name, &args).is_none()) {
+        hints.extend([model_option::LONG.to_owned(), model.clone()]);
     }
     if let (Some(effort), Some((option, form))) = (&spec.hints.effort, known.effort)
         && !args.iter().any(|arg| arg.contains(form))

@@ -8,6 +8,7 @@ pub mod edit;
 mod file;
 mod keys;
 mod limits;
+mod list_prices;
 mod notify;
 mod otel;
 mod prices;
@@ -32,6 +33,7 @@ pub use limits::{
     ConfigLimits, DEFAULT_IDLE_TIMEOUT, DEFAULT_KILL_GRACE, DEFAULT_PROMPT_BUDGET, ExtractRungs, LONG_TIMEOUT,
     QuestionPolicy, long_timeout,
 };
+pub use list_prices::ListPrices;
 pub use notify::{NotifyBy, NotifyEvent, NotifyRule};
 pub use otel::OtelConfig;
 pub use prices::{DEFAULT_CURRENCY, ModelPrice, PriceTable, is_date};
@@ -92,6 +94,9 @@ pub struct UwfConfig {
     pub extract: ExtractRungs,
     /// `prices`: prices of models.
     pub prices: Option<PriceTable>,
+    /// Whether the list prices that ship with uwf apply to other models. Not in [`UwfConfig::default`], because
+    /// conditions must decide the same with every version of uwf.
+    pub has_list_prices: bool,
     /// `otel`: destination of spans.
     pub otel: Option<OtelConfig>,
     /// `store`: store of nodes and heads, if several machines share them. Otherwise they are files of the storage root.
@@ -141,7 +146,8 @@ impl UwfConfig {
     /// continues despite an error has a valid one.
     #[must_use]
     pub fn parse(text: &str, origin: &str) -> (UwfConfig, Vec<FileProblem>) {
-        read::read(text, origin, &UwfConfig::default(), None)
+        let base = UwfConfig { has_list_prices: true, ..UwfConfig::default() };
+        read::read(text, origin, &base, None)
     }
 
     /// This configuration, overlaid with a project's: `text` is the project's `.workflows/config.yaml`, and `dir` the directory that

@@ -60,6 +60,7 @@ pub mod foreign;
 pub mod input;
 pub mod label;
 pub mod limit_end;
+pub mod model_option;
 pub mod moderator;
 pub mod money;
 pub mod node;

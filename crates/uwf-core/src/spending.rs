@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::{DEFAULT_CURRENCY, EXTRACT, ModelPrice, OutputMode, UwfConfig};
+use crate::config::{DEFAULT_CURRENCY, EXTRACT, ListPrices, ModelPrice, OutputMode, UwfConfig};
+use crate::model_option;
+use crate::money;
 use crate::node::{self, TokenCounts};
 use crate::number;
 use crate::usage;
@@ -75,7 +77,7 @@ impl<'r> ModelSpending<'r> {
     fn is_cost_known(&self) -> bool {
         match self.money() {
             Some((_, MoneySource::Provider, _)) => !self.is_partial,
-            Some((_, MoneySource::Prices, _)) => self.is_counted(),
+            Some((_, MoneySource::Prices | MoneySource::List, _)) => self.is_counted(),
             None => false,
         }
     }
@@ -132,23 +134,28 @@ impl SpendingAgent {
         let configured = agent.config.get("model").and_then(|model| model.as_str()).map(str::to_owned);
         // A command whose exit code is its output, such as a test run.
         let is_exit = agent.config.get("output").is_some_and(|output| output == OutputMode::Exit.as_str());
+        let by_arguments = || model_option::in_arguments(command, &agent.args);
         let by_default = || config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&command));
         SpendingAgent {
             alias: Some(agent.name.clone()),
-            model: agent.model.clone().or(configured).or_else(by_default),
+            model: agent.model.clone().or(configured).or_else(by_arguments).or_else(by_default),
             is_free: WITHOUT_MODEL.contains(&command) || is_exit,
         }
     }
 }
 
-/// The price of a model. The table lists it by its alias or by the provider's name.
+/// The price of a model. The configuration lists it by its alias or by the provider's name; otherwise its list price applies.
 #[must_use]
 pub fn price<'c>(config: &'c UwfConfig, model: Option<&str>) -> Option<PriceQuote<'c>> {
-    let prices = config.prices.as_ref()?;
     let model = model?;
-    let name = config.models.get(model).map(|model| &model.name);
-    let price = prices.models.get(model).or_else(|| prices.models.get(name?))?;
-    Some(PriceQuote { price, currency: &prices.currency })
+    let name = config.models.get(model).map_or(model, |model| &model.name);
+    let configured = config.prices.as_ref().and_then(|prices| {
+        let price = prices.models.get(model).or_else(|| prices.models.get(name))?;
+        Some(PriceQuote { price, currency: &prices.currency, source: MoneySource::Prices })
+    });
+    let list = || ListPrices::shipped().price(name).filter(|_| config.has_list_prices);
+    let quote = |price| PriceQuote { price, currency: DEFAULT_CURRENCY, source: MoneySource::List };
+    configured.or_else(|| list().map(quote))
 }
 
 /// The configured model that reads answers of agents.
@@ -171,6 +178,8 @@ pub enum MoneySource {
     Provider,
     /// The tokens times the prices of the configuration.
     Prices,
+    /// The tokens times the list prices that ship with uwf.
+    List,
 }
 
 /// A price with its currency.
@@ -180,6 +189,8 @@ pub struct PriceQuote<'p> {
     pub price: &'p ModelPrice,
     /// Its currency.
     pub currency: &'p str,
+    /// The table it is from.
+    pub source: MoneySource,
 }
 
 /// A sum of money, as in reports.
@@ -230,7 +241,11 @@ fn amounts<S: serde::Serializer>(
     cost: &BTreeMap<(String, MoneySource), f64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let amounts = cost.iter().map(|((currency, from), amount)| MoneyAmount { currency, amount: *amount, from: *from });
+    let amounts = cost.iter().map(|((currency, from), amount)| MoneyAmount {
+        currency,
+        amount: money::rounded(*amount),
+        from: *from,
+    });
     serializer.collect_seq(amounts)
 }
 
@@ -282,6 +297,22 @@ impl SpendingTotals {
         }
     }
 
+    /// The known cost as people read it: `$0.50`, or `≥ $0.50 + 3.10 EUR` if the cost of some runs is unknown. `None` if no amount is known.
+    #[must_use]
+    pub fn known_cost(&self) -> Option<String> {
+        let sums = self.by_currency().into_iter().map(|(currency, amount)| money::money(amount, currency));
+        let sums = sums.collect::<Vec<_>>().join(" + ");
+        let least = if self.cost_unknown > 0 { "≥ " } else { "" };
+        (!sums.is_empty()).then(|| format!("{least}{sums}"))
+    }
+
+    /// The cost as people read it: the known cost, `unknown`, or `$0.00` if nothing costs.
+    #[must_use]
+    pub fn cost_text(&self) -> String {
+        let without = || if self.cost_unknown > 0 { "unknown".to_owned() } else { money::dollars(0.0) };
+        self.known_cost().unwrap_or_else(without)
+    }
+
     /// The sum of each currency, over all sources.
     #[must_use]
     pub fn by_currency(&self) -> BTreeMap<&str, f64> {
@@ -322,7 +353,7 @@ fn money<'p>(tokens: &TokenCounts, price: Option<PriceQuote<'p>>) -> Option<(&'p
         return Some((DEFAULT_CURRENCY, MoneySource::Provider, cost));
     }
     let priced = price?;
-    Some((priced.currency, MoneySource::Prices, priced.price.cost_of_tokens(tokens)?))
+    Some((priced.currency, priced.source, priced.price.cost_of_tokens(tokens)?))
 }
 
 #[cfg(test)]
@@ -348,7 +379,10 @@ mod tests {
     fn a_reading_has_its_own_price() {
         let reading = ExtractionUsage { tokens: counted(1_000_000, 0, None).tokens, is_partial: false };
         let run = AttemptUsage { reading: Some(reading), ..counted(10, 10, Some(0.5)) };
-        let priced = RunPrices { agent: None, reading: Some(PriceQuote { price: &PRICE, currency: "USD" }) };
+        let priced = RunPrices {
+            agent: None,
+            reading: Some(PriceQuote { price: &PRICE, currency: "USD", source: MoneySource::Prices }),
+        };
         let mut spent = SpendingTotals::default();
         spent.add(&run, priced);
         assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 0, BTreeMap::from([("USD", 1.5)])));
@@ -364,7 +398,7 @@ mod tests {
 
     #[test]
     fn cost_uses_provider_figure_before_prices() {
-        let price = Some(PriceQuote { price: &PRICE, currency: "EUR" });
+        let price = Some(PriceQuote { price: &PRICE, currency: "EUR", source: MoneySource::Prices });
         let spent = sum([
             (counted(1_000_000, 0, Some(0.25)), price),
             (counted(1_000_000, 500_000, None), price),
@@ -389,8 +423,34 @@ mod tests {
     }
 
     #[test]
+    fn cost_text_marks_unknown_parts() {
+        let text = |runs: &[Option<f64>]| sum(runs.iter().map(|cost| (counted(1, 1, *cost), None))).cost_text();
+        assert_eq!(
+            [text(&[]), text(&[None]), text(&[Some(0.5)]), text(&[Some(0.5), None])],
+            ["$0.00", "unknown", "$0.50", "≥ $0.50"]
+        );
+    }
+
+    #[test]
+    fn configured_price_wins_over_list_price() {
+        let (config, problems) = UwfConfig::parse(
+            "providers: { p: { baseUrl: 'http://localhost:1/v1' } }\nmodels: { big: { provider: p, name: gpt-4o } }\n\
+             prices: { date: 2026-11-01, currency: EUR, models: { gpt-4o-mini: { input: 1, output: 2 } } }\n",
+            "config.yaml",
+        );
+        assert_eq!(problems, []);
+        let quoted = |config: &UwfConfig, model: &str| {
+            price(config, Some(model)).map(|quote| (quote.source, quote.currency.to_owned(), quote.price.input))
+        };
+        assert_eq!(quoted(&config, "gpt-4o-mini"), Some((MoneySource::Prices, "EUR".to_owned(), 1.0)));
+        assert_eq!(quoted(&config, "big"), Some((MoneySource::List, "USD".to_owned(), 2.5)), "by the provider's name");
+        assert_eq!(quoted(&config, "gpt-none"), None);
+        assert_eq!(quoted(&UwfConfig::default(), "gpt-4o"), None, "conditions see only what providers report");
+    }
+
+    #[test]
     fn parts_sum_to_whole() {
-        let price = Some(PriceQuote { price: &PRICE, currency: "EUR" });
+        let price = Some(PriceQuote { price: &PRICE, currency: "EUR", source: MoneySource::Prices });
         let runs =
             || [(counted(3, 4, Some(0.5)), price), (counted(5, 6, None), price), (AttemptUsage::default(), None)];
         let mut parts = SpendingTotals::default();
@@ -400,7 +460,7 @@ mod tests {
 
     #[test]
     fn unknown_figures_count_as_unknown_not_zero() {
-        let price = Some(PriceQuote { price: &PRICE, currency: "USD" });
+        let price = Some(PriceQuote { price: &PRICE, currency: "USD", source: MoneySource::Prices });
         let failed = AttemptUsage { has_failed: true, ..AttemptUsage::default() };
         let partial = AttemptUsage { is_partial: true, ..counted(5, 5, None) };
         let half = AttemptUsage {

@@ -35,7 +35,7 @@ pub struct ServeSettings<'s> {
     pub cwd: &'s Path,
     /// The address to listen on; port 0 means any free port.
     pub address: SocketAddr,
-    /// Host names of the server besides those of loopback.
+    /// Host names of the server besides the loopback names.
     pub hosts: Vec<String>,
     /// The secret that people log in with.
     pub secret: ServerSecret,

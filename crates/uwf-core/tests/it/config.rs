@@ -180,6 +180,7 @@ prices:
                 ("gpt-4.1".to_owned(), ModelPrice { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
             ]),
         }),
+        has_list_prices: true,
         store: StoreUrl::parse("s3://team/uwf").ok(),
         lease: Some(Duration::from_secs(30)),
         temporal: None,
@@ -210,7 +211,8 @@ fn a_config_that_says_nothing_is_the_default() {
         "---\n",
         "agents:\nproviders: ~\ndefaultAgent:\nagentOverrides: null\nextract:\n",
     ] {
-        assert_eq!(sound(text), UwfConfig::default(), "{text:?}");
+        let expected = UwfConfig { has_list_prices: true, ..UwfConfig::default() };
+        assert_eq!(sound(text), expected, "{text:?}");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::attempt_variable::ATTEMPT_VARIABLE;
 use crate::error::Result;
 use crate::root::env_file;
 use crate::root::home::Home;
+use crate::root::project::TRUST_VARIABLE;
 use crate::root::received_keys;
 
 /// Variable for the format of reports.
@@ -28,6 +29,8 @@ pub(crate) fn for_agent(
     variables.extend(inherited);
     // A person's preferred format must not affect scripts that read reports.
     variables.remove(&OsString::from(FORMAT_VARIABLE));
+    // Only a person decides on trust, so an agent can't make uwf trust its own changes.
+    variables.remove(&OsString::from(TRUST_VARIABLE));
     for name in secrets.iter().filter(|name| !given.contains(name)) {
         variables.remove(&OsString::from(name));
     }

@@ -138,7 +138,8 @@ impl StepPlan {
             return Ok(self.with_keys(AgentSpec::of_group()));
         }
         let spec = bindings::choose(&self.config, bound, &self.workflow.name, role, asked, workspace)?;
-        Ok(self.with_keys(options.map_or(spec.clone(), |options| self.hinted(spec, options))))
+        let spec = options.map_or(spec.clone(), |options| self.hinted(spec, options));
+        Ok(self.with_keys(self.with_own_model(spec)))
     }
 
     /// The agents that can play a role: its own, then the fallbacks, in order.
@@ -201,6 +202,14 @@ impl StepPlan {
             hints: AgentHints { model: hints.model.clone(), effort: hints.effort.clone() },
             ..spec
         }
+    }
+
+    /// An agent whose program is given its model. An alias of `models` is a name of uwf, which programs don't know.
+    fn with_own_model(&self, mut spec: AgentSpec) -> AgentSpec {
+        if let Some(model) = spec.model.as_ref().filter(|model| !self.config.models.contains_key(*model)) {
+            spec.hints.model = Some(model.clone());
+        }
+        spec
     }
 
     /// Rejects the command of a role that a person has not trusted, and another agent for such a role.

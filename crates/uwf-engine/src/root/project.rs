@@ -1,5 +1,5 @@
-//! A project's own configuration, `.workflows/config.yaml`. It overrides the user's configuration after a person has
-//! trusted it, and only while it is unchanged.
+//! A project's own configuration, `.workflows/config.yaml`, and over it one person's for the project, `config.local.yaml`. Each overrides
+//! the user's configuration after a person has trusted it, and only while it is unchanged.
 //!
 //! Such a file names programs that uwf runs. It comes with a repository, and an agent that works there can write it. So
 //! trust applies to its content, not to its name, and the storage root keeps a copy of the trusted content.
@@ -14,23 +14,30 @@ use uwf_core::document::{FileProblem, has_no_content};
 
 use crate::error::{self, AtPath, Error, Result};
 use crate::root::home::Home;
-use crate::root::project_files::{self, CONFIG};
+use crate::root::project_files::{self, CONFIG, LOCAL_CONFIG};
 use crate::root::{config_file, config_text};
 
 /// Most bytes of such a file. People write it, and uwf keeps a whole copy for each project.
 const MAX_BYTES: u64 = 256 << 10;
+
+/// The variable with directories whose projects are trusted as they are found. Agents don't get it.
+pub(crate) const TRUST_VARIABLE: &str = "UWF_TRUST";
 
 /// A project's current configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectConfig {
     /// The file, without links in its path.
     pub file: PathBuf,
+    /// The directory that contains `.workflows`.
+    dir: PathBuf,
     /// The file whose trust applies. For a file in the worktree of a thread, this is its original.
     stands_for: PathBuf,
     /// Its content.
     text: String,
     /// Whether it is trusted.
     pub trust: ProjectTrust,
+    /// The person's own file over it. If there is only one file, it is the configuration itself.
+    local: Option<Box<ProjectConfig>>,
 }
 
 /// Trust in a project's configuration.
@@ -47,8 +54,17 @@ pub enum ProjectTrust {
 impl ProjectConfig {
     /// Directory that contains `.workflows`.
     pub fn dir(&self) -> &Path {
-        // The file was found as `.workflows/config.yaml` in it.
-        self.file.parent().and_then(Path::parent).unwrap_or(&self.file)
+        &self.dir
+    }
+
+    /// The files, each of which overrides those before it.
+    pub fn files(&self) -> impl Iterator<Item = &ProjectConfig> {
+        std::iter::once(self).chain(self.local.as_deref())
+    }
+
+    /// The files that apply.
+    pub fn trusted_files(&self) -> impl Iterator<Item = &ProjectConfig> {
+        self.files().filter(|file| file.trust == ProjectTrust::Trusted)
     }
 
     /// Whether it contains only comments.
@@ -61,8 +77,13 @@ impl ProjectConfig {
         &self.text
     }
 
-    /// Why it is ignored; `None` if it applies, or has no content.
+    /// Why one of the files is ignored; `None` if all apply, or have no content.
     pub fn ignored(&self) -> Option<String> {
+        self.files().find_map(ProjectConfig::file_ignored)
+    }
+
+    /// Why this file is ignored.
+    pub fn file_ignored(&self) -> Option<String> {
         let why = match self.trust {
             ProjectTrust::Trusted => return None,
             ProjectTrust::Changed | ProjectTrust::Unknown if self.says_nothing() => return None,
@@ -77,25 +98,40 @@ impl ProjectConfig {
 /// The configuration of a directory's project: from the nearest `.workflows` at or above it, in the same repository.
 ///
 /// # Errors
-/// `Config` when it is too large or not text, `Io`.
+/// `Config` when a file is too large or not text, `Io`.
 pub fn find_project_config(home: &Home, dir: &Path) -> Result<Option<ProjectConfig>> {
-    let Some(file) = project_files::dir(dir).map(|found| found.join(CONFIG)) else { return Ok(None) };
-    let file = match std::fs::canonicalize(file.parent().unwrap_or(dir)) {
-        Ok(parent) => parent.join(CONFIG),
-        Err(_) => file,
-    };
+    let Some(found) = project_files::dir(dir) else { return Ok(None) };
+    let found = std::fs::canonicalize(&found).unwrap_or(found);
+    let shared = read(home, &found, found.join(CONFIG))?;
+    // It isn't committed, so it is not in a thread's worktree. Use the original's.
+    let local = read(home, &found, project_files::origin(home, &found).join(LOCAL_CONFIG))?;
+    Ok(match (shared, local) {
+        (Some(shared), local) => Some(ProjectConfig { local: local.map(Box::new), ..shared }),
+        (None, local) => local,
+    })
+}
+
+/// One file of a project, whose directory `.workflows` this is; `None` if it does not exist.
+fn read(home: &Home, workflows: &Path, file: PathBuf) -> Result<Option<ProjectConfig>> {
     let text = match regular::read_to_string(&file, MAX_BYTES) {
         Ok(text) => text,
         Err(missing) if missing.kind() == ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(Error { kind: error::ErrorKind::Config, ..Error::file("read", &file, source) }),
     };
     let stands_for = project_files::origin(home, &file);
-    let trust = match trusted(home)?.get(&*stands_for.to_string_lossy()) {
+    let key = stands_for.to_string_lossy();
+    let trust = match trusted(home)?.get(&*key) {
         Some(known) if *known == text => ProjectTrust::Trusted,
         Some(_) => ProjectTrust::Changed,
+        None if is_trusted_by_environment(&stands_for)? => {
+            // From here on it counts like any trusted content, so an agent's change to it is not trusted.
+            change(home, |trusted| drop(trusted.insert(key.into_owned(), text.clone())))?;
+            ProjectTrust::Trusted
+        }
         None => ProjectTrust::Unknown,
     };
-    Ok(Some(ProjectConfig { file, stands_for, text, trust }))
+    let dir = workflows.parent().unwrap_or(workflows).to_owned();
+    Ok(Some(ProjectConfig { file, dir, stands_for, text, trust, local: None }))
 }
 
 /// The configuration that applies in a directory: the user's, overridden by the project's if that is trusted.
@@ -105,13 +141,13 @@ pub fn config(home: &Home, dir: &Path) -> Result<UwfConfig> {
 
 /// Like [`config`], with the warnings about both files, and the project, trusted or not.
 pub fn checked_config(home: &Home, dir: &Path) -> Result<(UwfConfig, Vec<FileProblem>, Option<ProjectConfig>)> {
-    let (user, mut problems) = home.checked_config()?;
+    let (mut config, mut problems) = home.checked_config()?;
     let project = find_project_config(home, dir)?;
-    let Some(trusted) = project.as_ref().filter(|project| project.trust == ProjectTrust::Trusted) else {
-        return Ok((user, problems, project));
-    };
-    let (config, further) = over(&user, trusted)?;
-    problems.extend(further);
+    for trusted in project.iter().flat_map(ProjectConfig::trusted_files) {
+        let (overlaid, further) = over(&config, trusted)?;
+        config = overlaid;
+        problems.extend(further);
+    }
     Ok((config, problems, project))
 }
 
@@ -124,16 +160,67 @@ pub fn config_here(home: &Home) -> Result<UwfConfig> {
     }
 }
 
-/// Trusts the current configuration of a directory's project.
+/// A file that was just trusted.
+#[derive(Debug)]
+pub struct TrustedFile {
+    /// Its path.
+    pub file: PathBuf,
+    /// Its content.
+    pub text: String,
+    /// The content that was trusted before.
+    pub before: Option<String>,
+}
+
+/// Trusts the current configuration of a directory's project. Also returns warnings.
 ///
 /// # Errors
 /// `NotFound` without such a configuration, `Config` when it has errors, in which case it is not trusted; `Busy`, `Io`.
-pub fn trust(home: &Home, dir: &Path) -> Result<(ProjectConfig, UwfConfig, Vec<FileProblem>)> {
+pub fn trust(home: &Home, dir: &Path) -> Result<(Vec<TrustedFile>, Vec<FileProblem>)> {
     let project = known(home, dir)?;
-    let (config, problems) = over(&home.config()?, &project)?;
-    let key = project.stands_for.to_string_lossy().into_owned();
-    change(home, |trusted| drop(trusted.insert(key, project.text.clone())))?;
-    Ok((ProjectConfig { trust: ProjectTrust::Trusted, ..project }, config, problems))
+    let (mut config, mut problems) = (home.config()?, Vec::new());
+    for file in project.files() {
+        let (overlaid, further) = over(&config, file)?;
+        config = overlaid;
+        problems.extend(further);
+    }
+    let mut files = Vec::new();
+    change(home, |trusted| {
+        files.extend(project.files().map(|file| TrustedFile {
+            file: file.file.clone(),
+            text: file.text.clone(),
+            before: trusted.insert(file.stands_for.to_string_lossy().into_owned(), file.text.clone()),
+        }));
+    })?;
+    Ok((files, problems))
+}
+
+/// All problems of the files of a directory's project over the user's configuration, whether they are trusted or not.
+///
+/// # Errors
+/// Errors of [`find_project_config`].
+pub fn check(home: &Home, dir: &Path, user: &UwfConfig) -> Result<Vec<(ProjectConfig, Vec<FileProblem>)>> {
+    let Some(project) = find_project_config(home, dir)? else { return Ok(Vec::new()) };
+    let mut config = user.clone();
+    let checked = project.files().map(|file| {
+        let (overlaid, problems) = config.with_project(&file.text, &file.file.display().to_string(), file.dir());
+        config = overlaid;
+        (file.clone(), problems)
+    });
+    Ok(checked.collect())
+}
+
+/// Whether `UWF_TRUST` names a directory that contains the file: in CI, no person can trust a project.
+///
+/// # Errors
+/// `Config` for a relative directory, which would be another one for each process.
+pub(crate) fn is_trusted_by_environment(file: &Path) -> Result<bool> {
+    let Some(dirs) = std::env::var_os(TRUST_VARIABLE) else { return Ok(false) };
+    let mut dirs = std::env::split_paths(&dirs).filter(|dir| !dir.as_os_str().is_empty());
+    dirs.try_fold(false, |found, dir| match dir.is_absolute() {
+        true => Ok(found || std::fs::canonicalize(&dir).is_ok_and(|dir| file.starts_with(dir))),
+        false => Err(Error::config(format!("{TRUST_VARIABLE} has the relative directory {}", dir.display()))
+            .hint(format!("give it in full: {TRUST_VARIABLE}=\"$PWD\""))),
+    })
 }
 
 /// Withdraws the trust in a project's configuration.
@@ -142,9 +229,8 @@ pub fn trust(home: &Home, dir: &Path) -> Result<(ProjectConfig, UwfConfig, Vec<F
 /// `NotFound` without such a configuration, `Busy`, `Io`.
 pub fn distrust(home: &Home, dir: &Path) -> Result<ProjectConfig> {
     let project = known(home, dir)?;
-    let key = project.stands_for.to_string_lossy().into_owned();
-    change(home, |trusted| drop(trusted.remove(&key)))?;
-    Ok(ProjectConfig { trust: ProjectTrust::Unknown, ..project })
+    change(home, |trusted| project.files().for_each(|file| drop(trusted.remove(&*file.stands_for.to_string_lossy()))))?;
+    Ok(project)
 }
 
 fn known(home: &Home, dir: &Path) -> Result<ProjectConfig> {

@@ -18,6 +18,9 @@ pub const DIR: &str = ".workflows";
 /// The project's configuration, in the same directory.
 pub const CONFIG: &str = "config.yaml";
 
+/// The configuration of one person in a project, in the same directory. It overrides [`CONFIG`] and is not committed.
+pub(crate) const LOCAL_CONFIG: &str = "config.local.yaml";
+
 /// The directory of a project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProjectRoot(PathBuf);
@@ -107,7 +110,7 @@ pub fn in_dir(dir: &Path) -> Vec<(String, PathBuf)> {
 
 /// Whether a file is a project's configuration, which is in the same directory as its workflows.
 pub(crate) fn is_config(path: &Path) -> bool {
-    path.ends_with(Path::new(DIR).join(CONFIG))
+    [CONFIG, LOCAL_CONFIG].iter().any(|name| path.ends_with(Path::new(DIR).join(name)))
 }
 
 /// The project's `.workflows`. The search never leaves the repository.

@@ -10,7 +10,7 @@ use std::path::Path;
 use durable_files::regular;
 use json_cas::{NodeHash, Store};
 use serde::{Deserialize, Serialize};
-use uwf_core::config::UwfConfig;
+use uwf_core::config::{ListPrices, UwfConfig};
 use uwf_core::spending::{self, RunPrices, SpendingTotals};
 use uwf_core::usage::{ThreadUsage, UsageAmount};
 
@@ -145,14 +145,13 @@ impl<'h> UsageCalculator<'h> {
 
 /// A fingerprint of the prices and rules of a sum.
 fn fingerprint(config: &UwfConfig) -> String {
-    match &config.prices {
-        None => RULES.to_owned(),
-        Some(prices) => {
-            let reading = spending::reading_model(config);
-            let all = format!("{prices:?} {:?} {:?} {reading:?}", config.models, config.default_model);
-            format!("{RULES} {}", json_cas::xxh64(all.as_bytes()))
-        }
+    let list = config.has_list_prices.then(|| &ListPrices::shipped().date);
+    if config.prices.is_none() && list.is_none() {
+        return RULES.to_owned();
     }
+    let (prices, reading) = (&config.prices, spending::reading_model(config));
+    let all = format!("{prices:?} {list:?} {:?} {:?} {reading:?}", config.models, config.default_model);
+    format!("{RULES} {}", json_cas::xxh64(all.as_bytes()))
 }
 
 /// Reads a sum. A damaged file counts as absent: the sum can be computed again.

@@ -14,9 +14,9 @@ use std::sync::Arc;
 use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uwf_core::config::UwfConfig;
+use uwf_core::config::{DEFAULT_CURRENCY, ListPrices, UwfConfig};
 use uwf_core::node::{self, EndStatus, StepNode};
-use uwf_core::spending::{self, AttemptUsage, SpendingTotals};
+use uwf_core::spending::{self, AttemptUsage, MoneySource, SpendingTotals};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
@@ -86,6 +86,9 @@ pub struct CostReport {
     /// The configured price table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<PricesUsed>,
+    /// The list prices that ship with uwf, if some money is calculated from them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list_prices: Option<PricesUsed>,
     /// Models whose runs have no known cost; null for runs without a known model.
     pub unpriced: Vec<Option<String>>,
     /// Threads that could not be read completely.
@@ -107,7 +110,7 @@ pub struct CostRow {
     pub spent: SpendingTotals,
 }
 
-/// The table of prices in the configuration.
+/// A table of prices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PricesUsed {
     /// The day of the prices.
@@ -505,7 +508,11 @@ impl<'h> CostLedger<'h> {
             }
         }
         let table = self.config.prices.as_ref();
+        let has_list_prices = self.total.cost.keys().any(|(_, from)| *from == MoneySource::List);
+        let (date, currency) = (&ListPrices::shipped().date, DEFAULT_CURRENCY);
+        let list_prices = has_list_prices.then(|| PricesUsed { date: date.clone(), currency: currency.to_owned() });
         CostReport {
+            list_prices,
             by: self.by,
             rows,
             total: self.total,

@@ -20,7 +20,7 @@ use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::answer;
-use super::start::{INPUT, INPUT_OF, STRICT_LIMITS, with_strict_limits};
+use super::start::{INPUT, INPUT_OF, LABEL, LABEL_OF, STRICT_LIMITS, with_labels, with_strict_limits};
 use crate::app::AppState;
 use crate::changes::{self, ChangeCommand, ChangeOutcome};
 use crate::command_line::json_name;
@@ -121,7 +121,7 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
     ApiAction {
         name: "fork",
         command: "thread fork",
-        options: &["id", "from-role", "redo", "cwd", "max-steps", "max-time", "max-tokens", "max-cost"],
+        options: &["id", "from-role", "redo", "cwd", LABEL, "max-steps", "max-time", "max-tokens", "max-cost"],
         is_long: false,
         note: "",
         report: SchemaGenerator::subschema_for::<ForkReport>,
@@ -230,12 +230,15 @@ async fn change(
 ) -> Result<ChangeCommand, HttpFailure> {
     let keys_of_output = |name: &str| action.name == "answer" && name.starts_with(answer::KEY);
     let options: Vec<(String, &str)> = action.options.iter().map(|option| (json_name(option), *option)).collect();
-    let of_fork =
-        |name: &str| action.name == "fork" && (name == INPUT || name == STRICT_LIMITS || name.starts_with(INPUT_OF));
+    let of_fork = |name: &str| {
+        let is_known =
+            name == INPUT || name == STRICT_LIMITS || name.starts_with(INPUT_OF) || name.starts_with(LABEL_OF);
+        action.name == "fork" && is_known
+    };
     let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
     if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !of_fork(name)) {
         let own: &[&str] = match action.name {
-            "fork" => &["expectedHead", "step", "prompt", INPUT, "input.NAME", STRICT_LIMITS],
+            "fork" => &["expectedHead", "step", "prompt", INPUT, "input.NAME", "label.KEY", STRICT_LIMITS],
             _ => &["expectedHead"],
         };
         let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(own.iter().copied()).collect();
@@ -262,7 +265,7 @@ async fn change(
         };
     }
     change = match action.name {
-        "fork" => with_strict_limits(with_input(with_prompt(change, fields), fields)?, fields)?,
+        "fork" => with_strict_limits(with_labels(with_input(with_prompt(change, fields), fields)?, fields), fields)?,
         "answer" => answer::given(app, change, thread, fields).await?,
         _ => change,
     };

@@ -277,6 +277,9 @@ fn of_endpoint(endpoint: &ReadEndpoint, commands: &CommandLine, generator: &mut 
     operation
 }
 
+/// The meaning of the field with a label.
+const LABEL: &str = "A label, KEY=VALUE. `label.KEY` is the value of one.";
+
 /// The operation that starts a thread.
 fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let own = |kind: &str, description: &str| json!({ "type": kind, "description": description });
@@ -288,8 +291,7 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     properties.extend(start::OPTIONS.map(|option| (json_name(option), commands.option_schema(start::COMMAND, option))));
     let agent = "Agent for every role: an alias. `agent.ROLE` is the one for a role.";
     properties.insert(start::AGENT.to_owned(), own("string", agent));
-    let label = "A label, KEY=VALUE. `label.KEY` is the value of one.";
-    properties.insert(start::LABEL.to_owned(), own("string", label));
+    properties.insert(start::LABEL.to_owned(), own("string", LABEL));
     let worktree = "Whether it gets a git worktree of its own. Default: as configured.";
     properties.insert("worktree".to_owned(), own("boolean", worktree));
     properties.insert(start::STRICT_LIMITS.to_owned(), commands.option_schema(start::COMMAND, "strict-limits"));
@@ -320,6 +322,7 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
             EXPECT_ATTEMPT => text(
                 "Newest attempt at that head (`lastAttempt` of the thread), or `none`. If there is another one, nothing is done (409).",
             ),
+            start::LABEL => text(LABEL),
             option => commands.option_schema(action.command, option),
         };
         properties.insert(json_name(option), schema);

@@ -26,7 +26,7 @@ const RUN_WAIT: Duration = Duration::from_millis(800);
 pub(crate) const AGENT_OF: &str = "agent.";
 
 /// Prefix of the name of a field with a label.
-const LABEL_OF: &str = "label.";
+pub(super) const LABEL_OF: &str = "label.";
 
 /// Prefix of the name of a field with one value of the input.
 pub(crate) const INPUT_OF: &str = "input.";
@@ -170,10 +170,8 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
         if let (Some(role), Some(agent)) = (name.strip_prefix(AGENT_OF), given(name)) {
             change = change.option("--agent", format!("{role}={agent}"));
         }
-        if let (Some(key), Some(value)) = (name.strip_prefix(LABEL_OF), given(name)) {
-            change = change.option("--label", format!("{key}={value}"));
-        }
     }
+    change = with_labels(change, fields);
     match is_yes(fields, "worktree")? {
         Some(true) => change.line.push("--worktree".to_owned()),
         Some(false) => change.line.push("--no-worktree".to_owned()),
@@ -182,6 +180,16 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     change = with_strict_limits(change, fields)?;
     change.line.extend(["--".to_owned(), workflow.to_owned()]);
     Ok(change)
+}
+
+/// Adds each `label.KEY`.
+pub(super) fn with_labels(mut change: ChangeCommand, fields: &RequestFields) -> ChangeCommand {
+    for (name, value) in fields.all().filter(|(_, value)| !value.trim().is_empty()) {
+        if let Some(key) = name.strip_prefix(LABEL_OF) {
+            change = change.option("--label", format!("{key}={value}"));
+        }
+    }
+    change
 }
 
 /// Adds the option that makes limits without effect an error, if a field asks for it.

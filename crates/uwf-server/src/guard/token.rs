@@ -78,7 +78,7 @@ impl ServerSecret {
         }
     }
 
-    /// Creates a secret. If two servers do so at once, both use the one that was written first.
+    /// Creates a secret. If two servers do so at once, both use the first one.
     fn make(path: &Path) -> std::io::Result<ServerSecret> {
         let text = random()?;
         let dir = path.parent().unwrap_or(Path::new("."));

@@ -247,7 +247,7 @@ fn share(amount: f64, most: f64, all: f64) -> Markup {
 
 /// Sources of the figures, and what is missing from them.
 fn notes(costs: &CostReport) -> Markup {
-    let CostReport { total, prices, unpriced, shared_steps, unreadable, .. } = costs;
+    let CostReport { total, prices, list_prices, unpriced, shared_steps, unreadable, .. } = costs;
     let runs = total.steps + total.failed_attempts;
     let from = |source: MoneySource| total.cost.keys().any(|(_, from)| *from == source);
     let unknown = total.cost_unknown.saturating_sub(unreadable.len());
@@ -262,6 +262,9 @@ fn notes(costs: &CostReport) -> Markup {
             "Other money is calculated from tokens and the prices of {} in the configuration.",
             prices.date
         ));
+    }
+    if let Some(prices) = list_prices {
+        notes.push(format!("For other models, the list prices of {} that ship with uwf apply.", prices.date));
     }
     if unknown > 0 {
         let of = parts::many(runs, "run");

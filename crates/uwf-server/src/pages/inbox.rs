@@ -218,7 +218,7 @@ fn line(item: &InboxThread) -> Markup {
                 @if let Some(steps) = steps { span { (parts::many(steps, "step")) } }
                 @if let Some(spent) = &item.spent {
                     @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
-                    @if let Some(money) = parts::money(spent) { span { (money) } }
+                    @if let Some(money) = spent.known_cost() { span { (money) } }
                 }
                 @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
                 (parts::short_id(row.thread.as_str()))

@@ -1,8 +1,7 @@
 //! Small pieces of pages: times, states, ids, amounts.
 
 use maud::{Markup, html};
-use uwf_core::money;
-use uwf_core::spending::{SpendingTotals, TokenSums};
+use uwf_core::spending::TokenSums;
 use uwf_core::view;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
@@ -94,16 +93,6 @@ pub(crate) fn count(count: u64) -> String {
         100_000..1_000_000 => format!("{}k", count / 1000),
         _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
     }
-}
-
-/// Money, as one sum per currency; `None` if no cost is known.
-pub(crate) fn money(spent: &SpendingTotals) -> Option<String> {
-    let sums = spent.by_currency();
-    if sums.is_empty() {
-        return None;
-    }
-    let sums = sums.into_iter().map(|(currency, amount)| money::money(amount, currency));
-    Some(sums.collect::<Vec<_>>().join(" + "))
 }
 
 /// A whole number with separated thousands.

@@ -12,6 +12,8 @@ use uwf_engine::views::cost::{self, CostBy, CostRequest};
 use super::parts;
 use crate::app::ServerCaches;
 
+const AT_LEAST: &str = "At least: some usage is unknown";
+
 /// Spending of each of these threads; unreadable threads are left out.
 pub(super) fn by_thread(
     home: &Home,
@@ -40,14 +42,20 @@ pub(super) fn some_tokens(sum: Option<u64>, is_whole: bool) -> Markup {
 
 /// Money; "≥" if the cost of some runs is not known.
 pub(super) fn money(spent: &SpendingTotals) -> Markup {
-    amount(parts::money(spent), spent.cost_unknown > 0)
+    html! {
+        @match (spent.known_cost(), spent.cost_unknown > 0) {
+            (Some(cost), true) => span title=(AT_LEAST) { (cost) },
+            (None, true) => span.quiet { (spent.cost_text()) },
+            (_, false) => (spent.cost_text()),
+        }
+    }
 }
 
 fn amount(known: Option<String>, lacks_some: bool) -> Markup {
     html! {
         @match (known, lacks_some) {
             (Some(amount), false) => (amount),
-            (Some(amount), true) => span title="At least: some usage is unknown" { "≥ " (amount) },
+            (Some(amount), true) => span title=(AT_LEAST) { "≥ " (amount) },
             (None, true) => span.quiet { "unknown" },
             (None, false) => "0",
         }

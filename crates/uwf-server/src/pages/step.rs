@@ -216,12 +216,7 @@ fn facts(view: &StepView) -> Markup {
             dd { (parts::time(step.timestamp)) " after " (parts::duration(took)) }
             dt { "Spent" }
             dd {
-                (tokens(spent))
-                @match parts::money(spent) {
-                    Some(money) => { ", " @if spent.cost_unknown > 0 { "at least " } (money) },
-                    None if spent.cost_unknown > 0 => ", cost not known",
-                    None => ", no money",
-                }
+                (tokens(spent)) ", cost: " (spent.cost_text())
                 @if spent.failed_attempts > 0 {
                     span.quiet { ", with " a href="#attempts" { (parts::many(spent.failed_attempts, "try").replace("trys", "tries")) } " that failed" }
                 }

@@ -25,7 +25,7 @@ pub(crate) fn plain(text: &str, limit: usize, node: Option<NodeHash>) -> Markup 
     }
 }
 
-/// A text in Markdown, with its headings below those of the page. A frontmatter header is shown unformatted.
+/// A text in Markdown, with its headings below the headings of the page. A frontmatter header is shown unformatted.
 pub(crate) fn prose(text: &str, below: usize, node: Option<NodeHash>) -> Markup {
     let (shown, left) = cut(text, SHOWN);
     let (header, shown) = header(shown);

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
@@ -95,7 +96,7 @@ fn head(shown: &ThreadView, title: &str) -> Markup {
                 span { (parts::many(status.steps, "step")) }
                 @if let Some(elapsed) = elapsed { span { (parts::duration(elapsed)) } }
                 @if let Some(tokens) = shown.spent.as_ref().and_then(|spent| parts::tokens(&spent.tokens)) { span { (tokens) " tokens" } }
-                @if let Some(money) = shown.spent.as_ref().and_then(parts::money) { span { (money) } }
+                @if let Some(money) = shown.spent.as_ref().and_then(SpendingTotals::known_cost) { span { (money) } }
                 @if let Some(changed) = status.changed_at { span { "changed " (parts::ago(changed)) } }
                 code.id data-copy=(status.thread) title=(status.thread) { (status.thread) }
             }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use uwf_core::config::edit::{EditError, KeyPath, get as value_at, values as values_of};
 use uwf_engine::error::Error;
 use uwf_engine::root::config_text;
-use uwf_engine::root::project::{self, ProjectTrust};
+use uwf_engine::root::project::{self, ProjectConfig};
 
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -78,19 +78,21 @@ fn key(text: &str) -> Result<KeyPath, CommandError> {
 struct ConfigValues {
     /// The merged values; null without any file.
     all: Value,
-    /// The project's values and its file, if the project's configuration is used.
-    project: Option<(Value, String)>,
+    /// The values and the path of each file of the project that is used.
+    project: Vec<(Value, String)>,
 }
 
 impl ConfigValues {
-    /// The project's file, if the value comes from it.
+    /// The project's file that the value comes from, if it does.
     fn origin(&self, path: &KeyPath) -> Option<&str> {
-        let (values, file) = self.project.as_ref()?;
-        // A project's agent replaces the whole entry.
-        let whole = path.parts().len().min(2);
-        let of = |length: usize| value_at(values, &KeyPath::from_keys(&path.parts()[..length])).is_some();
-        let is_entry = matches!(path.parts()[0].as_str(), "agents" | "models") && path.parts().len() > 1;
-        (of(path.parts().len()) || is_entry && of(whole)).then_some(file.as_str())
+        let is_origin = |values: &Value| {
+            // A project's agent replaces the whole entry.
+            let whole = path.parts().len().min(2);
+            let of = |length: usize| value_at(values, &KeyPath::from_keys(&path.parts()[..length])).is_some();
+            let is_entry = matches!(path.parts()[0].as_str(), "agents" | "models") && path.parts().len() > 1;
+            of(path.parts().len()) || is_entry && of(whole)
+        };
+        self.project.iter().rev().find(|(values, _)| is_origin(values)).map(|(_, file)| file.as_str())
     }
 }
 
@@ -100,12 +102,14 @@ fn values(context: &CommandContext) -> Result<ConfigValues, CommandError> {
     let own = read(&config_text::read(&path)?, &path.display().to_string())?;
     let project = project::find_project_config(&context.home, &context.cwd)?;
     context.name_ignored(project.as_ref());
-    let Some(project) = project.filter(|project| project.trust == ProjectTrust::Trusted) else {
-        return Ok(ConfigValues { all: own, project: None });
-    };
-    let file = project.file.display().to_string();
-    let over = read(project.text(), &file)?;
-    Ok(ConfigValues { all: laid_over(own, &over), project: Some((over, file)) })
+    let mut values = ConfigValues { all: own, project: Vec::new() };
+    for trusted in project.iter().flat_map(ProjectConfig::trusted_files) {
+        let file = trusted.file.display().to_string();
+        let over = read(trusted.text(), &file)?;
+        values.all = laid_over(values.all, &over);
+        values.project.push((over, file));
+    }
+    Ok(values)
 }
 
 fn read(text: &str, file: &str) -> Result<Value, CommandError> {

@@ -1,12 +1,15 @@
 //! `uwf doctor`
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::json;
 use uwf_agents::{capabilities, probe};
+use uwf_core::document::FileProblem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::older_config;
+use uwf_engine::root::project::ProjectConfig;
 use uwf_engine::verbs::doctor::{self, DoctorFinding, DoctorMode, DoctorReport, DoctorStatus};
 
 use crate::commands::config::validate;
@@ -62,6 +65,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
 /// Checks the configuration, and its agents and providers.
 fn configuration(context: &CommandContext, offline: bool) -> Vec<DoctorFinding> {
     let mut findings = vec![config_file(context)];
+    findings.extend(project_config(context));
     findings.extend(older_config::unread(&context.home).map(|unread| {
         let finding = DoctorFinding::warn("older-config", unread.to_string());
         unread.hint.into_iter().fold(finding, DoctorFinding::hint)
@@ -90,14 +94,36 @@ fn config_file(context: &CommandContext) -> DoctorFinding {
         Ok((_, problems)) => problems,
         Err(error) => return DoctorFinding::of_error("config", &error),
     };
+    of_problems("config", &path, &problems)
+}
+
+/// The worst problem of a configuration file.
+fn of_problems(check: &str, path: &Path, problems: &[FileProblem]) -> DoctorFinding {
     let own: Vec<_> = problems.iter().filter(|problem| !REPORTED_ELSEWHERE.contains(&problem.code)).collect();
     let Some(first) = own.iter().find(|problem| problem.is_error()).or(own.first()) else {
-        return DoctorFinding::ok("config", format!("{} is valid", path.display()));
+        return DoctorFinding::ok(check, format!("{} is valid", path.display()));
     };
     let finding = if first.is_error() {
-        DoctorFinding::fail("config", first.to_string())
+        DoctorFinding::fail(check, first.to_string())
     } else {
-        DoctorFinding::warn("config", first.to_string())
+        DoctorFinding::warn(check, first.to_string())
     };
     finding.hint("`uwf config validate` shows all")
+}
+
+/// The files of the project of the current directory.
+fn project_config(context: &CommandContext) -> Vec<DoctorFinding> {
+    const CHECK: &str = "project-config";
+    let files = match validate::project_problems(context) {
+        Ok(files) => files,
+        Err(error) => return vec![DoctorFinding::of_error(CHECK, &error)],
+    };
+    let finding = |(project, problems): (ProjectConfig, Vec<FileProblem>)| {
+        let finding = of_problems(CHECK, &project.file, &problems);
+        match project.file_ignored().filter(|_| finding.status == DoctorStatus::Ok) {
+            Some(ignored) => DoctorFinding::warn(CHECK, ignored),
+            None => finding,
+        }
+    };
+    files.into_iter().map(finding).collect()
 }

@@ -58,6 +58,8 @@ enum McpToolArgument {
     Task,
     /// The values of the input, passed on stdin with the task.
     Input,
+    /// The labels, as an object; an option for each.
+    Labels,
     /// Seconds to wait.
     Wait,
 }
@@ -84,6 +86,9 @@ const PROMPT: &str = "prompt";
 /// The values of the input.
 const INPUT: &str = "input";
 
+/// The labels.
+const LABELS: &str = "labels";
+
 /// The argument for the server itself.
 const WAITED: &str = "wait";
 
@@ -106,6 +111,7 @@ const TOOLS: &[McpToolDefinition] = &[
                 McpToolArgument::Plain("workflow"),
                 McpToolArgument::Task,
                 McpToolArgument::Input,
+                McpToolArgument::Labels,
                 McpToolArgument::Option("cwd"),
                 McpToolArgument::Option("max-steps"),
                 McpToolArgument::Option("max-cost"),
@@ -162,6 +168,7 @@ impl McpToolArgument {
             McpToolArgument::Option(option) => json_name(option),
             McpToolArgument::Task => PROMPT.to_owned(),
             McpToolArgument::Input => INPUT.to_owned(),
+            McpToolArgument::Labels => LABELS.to_owned(),
             McpToolArgument::Wait => WAITED.to_owned(),
         }
     }
@@ -187,6 +194,11 @@ impl McpToolArgument {
             McpToolArgument::Input => json!({
                 "type": "object",
                 "description": "Values of the workflow's input by name, if it has one; `workflows` lists the workflows.",
+            }),
+            McpToolArgument::Labels => json!({
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+                "description": "Labels of the new thread, by key.",
             }),
             McpToolArgument::Wait => json!({
                 "type": "integer",
@@ -228,6 +240,16 @@ impl McpToolDefinition {
                     return Err(format!("`{}` needs `{name}`", self.name));
                 }
                 (None | Some(Value::Null), _) => continue,
+                (Some(Value::Object(labels)), _) if matches!(argument, McpToolArgument::Labels) => {
+                    for (key, value) in labels {
+                        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                        line.push(format!("--label={key}={value}"));
+                    }
+                    continue;
+                }
+                (Some(_), _) if matches!(argument, McpToolArgument::Labels) => {
+                    return Err(format!("`{name}` must be an object"));
+                }
                 (Some(values @ Value::Object(_)), Some("object")) => {
                     posted.insert(name.clone(), values.clone());
                     continue;

@@ -15,7 +15,7 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
-use answers::{SetupAnswers, SetupProviderKey};
+use answers::{SetupAgent, SetupAnswers, SetupProviderKey};
 use proof::ModelTestReply;
 
 /// Arguments of `uwf setup`.
@@ -28,6 +28,7 @@ Examples:
   uwf setup --provider here --base-url http://localhost:8080/v1 --model qwen3 --agent react
   uwf setup --agent codex                                   only the agent; it brings its own model
   uwf setup --may-run-commands yes                          for all agents in config.yaml
+  uwf setup --agent codex --model gpt-5-codex               the agent, and the model it is run with
 
 Providers: openai, anthropic, openrouter, deepseek, gemini, mistral, xai, groq, ollama, lmstudio; any other with
 --base-url. The key goes into .env of the storage root, everything else into config.yaml, whose comments stay. If the
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     /// Variable of the key: the one it is in already, or the one --api-key is stored as.
     #[arg(long, value_name = "VARIABLE")]
     api_key_env: Option<String>,
-    /// The provider's name of the model.
+    /// The provider's name of the model; without a provider, the model of the agent.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Default agent: an alias, a built-in agent, codex, claude, hermes … or a command line.
@@ -193,6 +194,15 @@ fn save(
         context.printer.warn(&problem.message);
     }
     changed |= configured.changed;
+    if let Some(SetupAgent::New(choice)) = &answers.agent
+        && choice.lacks_model()
+    {
+        let alias = &choice.alias;
+        let key = format!("`uwf config set agents.{alias}.model NAME`");
+        context
+            .printer
+            .warn(&format!("{alias} does not say which model it uses, so its cost is unknown: {key} names one"));
+    }
     let agent = answers.agent.as_ref().map(|agent| agent.alias().to_owned()).or(known.config.default_agent.clone());
     let model = answers.model.zip(alias).map(|(model, alias)| SetupModelReport {
         model_alias: alias,

@@ -86,7 +86,7 @@ agents:
         assert_eq!(ran.code, Some(0), "{}", ran.transcript());
         ran.stderr
     };
-    let no_price = |model: &str| format!("`prices` has no price in USD for its model `{model}`");
+    let no_price = |model: &str| format!("its model `{model}` has no price in USD");
     let cost = ["--max-cost", "1"];
     assert_eq!(
         said("plain", &cost),
@@ -94,7 +94,7 @@ agents:
     );
     assert_eq!(
         said("codex", &cost),
-        "warning: agent `codex` reports no cost, and its model is unknown, so `prices` can't apply, so `maxCost` cannot stop it; `maxTokens` can\n"
+        "warning: agent `codex` reports no cost, and its model is unknown, so prices can't apply, so `maxCost` cannot stop it; `maxTokens` can\n"
     );
     assert_eq!(
         said("unpriced", &cost),

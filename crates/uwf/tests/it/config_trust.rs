@@ -79,6 +79,128 @@ fn project_config_applies_while_trusted_and_unchanged() {
 }
 
 #[test]
+fn trust_shows_what_changed_since() {
+    let home = with_project(AGENTS);
+    let file = home.work().join("app/.workflows/config.yaml");
+    home.json(&["config", "trust", "app"]);
+    fs::write(&file, "agents:\n  project: { command: ./tools/agent.sh, output: text }\nmaxSteps: 3\n").unwrap();
+    insta::assert_snapshot!(home.transcript(&["config", "trust", "app", "--format", "text"]), @r#"
+    exit 0
+    trusted <dir>/work/app/.workflows/config.yaml
+    changed since it was last trusted:
+      - agents.project.output = "json"
+      + agents.project.output = "text"
+      - defaultAgent = "project"
+      + maxSteps = 3
+    "#);
+    insta::assert_snapshot!(home.transcript(&["config", "trust", "app", "--format", "text"]), @"
+    exit 0
+    trusted <dir>/work/app/.workflows/config.yaml
+    no key has changed since it was last trusted
+    ");
+    fs::write(&file, "maxSteps: 3\n").unwrap();
+    let changes = home.json(&["config", "trust", "app"])["changes"].take();
+    let gone = |key: &str, value: &str| json!({ "key": key, "before": value, "after": null });
+    let expected = [gone("agents.project.command", "./tools/agent.sh"), gone("agents.project.output", "text")];
+    assert_eq!(changes, json!(expected));
+}
+
+#[test]
+fn environment_trusts_a_project_as_first_found() {
+    let home = with_project(AGENTS);
+    let app = home.work().join("app");
+    let uwf = |trust: &std::path::Path, args: &[&str]| -> uwf_testing::FinishedRun {
+        home.command(args).current_dir(&app).env("UWF_TRUST", trust).output().unwrap().into()
+    };
+    // The agent would be given the variable if it were passed on.
+    fs::write(app.join("tools/agent.sh"), "#!/bin/sh\ncat > /dev/null\necho \"{\\\"n\\\": ${UWF_TRUST:-42}}\"\n")
+        .unwrap();
+    let relative = uwf(std::path::Path::new("."), &["thread", "start", "count-rounds", "-p", "x"]);
+    assert!(relative.code == Some(78) && relative.stderr.contains("UWF_TRUST=\"$PWD\""), "{relative:?}");
+    let elsewhere = uwf(&home.work().join("deep"), &["thread", "start", "count-rounds", "-p", "x"]);
+    assert!(elsewhere.stderr.contains("it is not trusted"), "{elsewhere:?}");
+    let started = uwf(&app, &["thread", "start", "count-rounds", "-p", "x"]);
+    assert_eq!((started.code, started.stderr.as_str()), (Some(0), ""));
+    let thread = text(&started.json(), "thread");
+    let stepped = uwf(&app, &["thread", "step", &thread]);
+    assert_eq!(
+        (stepped.json()["alias"].clone(), home.last_step(&thread)["output"].clone()),
+        (json!("project"), json!({"n": 42}))
+    );
+    fs::write(app.join(".workflows/config.yaml"), format!("{AGENTS}# an agent was here\n")).unwrap();
+    let changed = uwf(&app, &["thread", "step", &thread]);
+    assert!(changed.stderr.contains("it has changed since it was trusted"), "{changed:?}");
+    assert_eq!(changed.json()["alias"], "own");
+}
+
+#[test]
+fn environment_trusts_commands_of_a_projects_workflows() {
+    let home = with_project("");
+    let app = home.work().join("app");
+    let workflow = "name: checks\nroles: { tests: { run: 'true' } }\ngraph: { $START: [ { role: tests } ], tests: [ { role: $END } ] }\n";
+    fs::write(app.join(".workflows/checks.yaml"), workflow).unwrap();
+    assert_eq!(in_app(&home, &["run", "checks", "-p", "x"]).code, Some(78));
+    let run = home.command(&["run", "checks", "-p", "x"]).current_dir(&app).env("UWF_TRUST", &app).output().unwrap();
+    let run = uwf_testing::FinishedRun::from(run);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn local_file_overlays_the_projects() {
+    let home = with_project(AGENTS);
+    home.json(&["config", "trust", "app"]);
+    let file = home.work().join("app/.workflows/config.local.yaml");
+    fs::write(&file, "defaultAgent: own\nmaxSteps: 4\n").unwrap();
+    let (thread, warned) = start(&home, "app");
+    assert!(warned.contains("config.local.yaml is ignored: it is not trusted"), "{warned}");
+    assert_eq!(home.json(&["thread", "step", &thread])["alias"], "project");
+    let trusted = home.json(&["config", "trust", "app"]);
+    assert_eq!(
+        trusted["local"]["sets"],
+        json!([{ "key": "defaultAgent", "value": "own" }, { "key": "maxSteps", "value": 4 }])
+    );
+    let (thread, warned) = start(&home, "app/deep/below");
+    assert_eq!((home.json(&["thread", "step", &thread])["alias"].clone(), warned.as_str()), (json!("own"), ""));
+    let got = in_app(&home, &["config", "get", "maxSteps"]);
+    assert_eq!(home.steady(&got.stderr), "maxSteps comes from <dir>/work/app/.workflows/config.local.yaml\n");
+    let agent = in_app(&home, &["config", "get", "agents.project.command"]);
+    assert!(agent.stderr.ends_with("/.workflows/config.yaml\n"), "{agent:?}");
+    let checked = in_app(&home, &["config", "validate"]).json();
+    assert_eq!(checked["project"].as_array().unwrap().len(), 2);
+    assert_eq!(in_app(&home, &["workflow", "list"]).json().as_array().unwrap().len(), 1, "it is no workflow");
+    // Alone, it is the project's whole configuration.
+    fs::remove_file(home.work().join("app/.workflows/config.yaml")).unwrap();
+    assert_eq!(in_app(&home, &["config", "get", "maxSteps"]).json(), json!(4));
+    home.json(&["config", "trust", "app", "--revoke"]);
+    assert_eq!(in_app(&home, &["config", "get", "maxSteps"]).json(), json!(5));
+}
+
+#[test]
+fn doctor_and_validate_check_the_projects_file() {
+    let home = with_project("agents:\n  project: { comand: x }\n");
+    let validated = in_app(&home, &["config", "validate"]);
+    assert_eq!(validated.code, Some(78));
+    let report: serde_json::Value = serde_json::from_str(&validated.stdout).unwrap();
+    assert_eq!(
+        json!([report["valid"], report["project"][0]["valid"], report["project"][0]["trusted"]]),
+        json!([true, false, false])
+    );
+    let finding = |ran: uwf_testing::FinishedRun| {
+        let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        report["checks"].as_array().unwrap().iter().find(|check| check["check"] == "project-config").cloned()
+    };
+    let status = |home: &TestHome| finding(in_app(home, &["doctor", "--offline"])).unwrap()["status"].clone();
+    assert_eq!(status(&home), "fail");
+    fs::write(home.work().join("app/.workflows/config.yaml"), AGENTS).unwrap();
+    let validated = in_app(&home, &["config", "validate", "--format", "text"]);
+    assert!(validated.code == Some(0) && validated.stdout.contains("is ignored: it is not trusted"), "{validated:?}");
+    assert_eq!(status(&home), "warn");
+    home.json(&["config", "trust", "app"]);
+    assert_eq!(in_app(&home, &["config", "validate"]).json()["project"][0]["trusted"], true);
+    assert_eq!(finding(home.uwf(&["doctor", "--offline"])), None, "outside of the project");
+}
+
+#[test]
 fn the_same_content_elsewhere_is_not_trusted() {
     let home = with_project(AGENTS);
     home.json(&["config", "trust", "app"]);

@@ -1,8 +1,10 @@
 //! Labels of threads: given at the start, shown, filters of commands, and rows of costs.
 
 use serde_json::{Value, json};
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::mcp_client::Client;
 use crate::fixtures::review::step;
 use crate::home;
 use crate::several_threads::states;
@@ -131,6 +133,27 @@ fn fork_keeps_labels_and_changes_them() {
     assert_eq!(labels(&home, &threads[0]), json!({ "team": "blue", "ticket": "7" }));
     home.json(&["thread", "limit", &threads[0], "--steps", "5"]);
     assert_eq!(labels(&home, &threads[0]), json!({ "team": "blue", "ticket": "7" }), "other settings keep them");
+}
+
+#[test]
+fn fork_over_http_takes_labels() {
+    let (home, threads) = labelled_threads();
+    let server = TestServer::start(&home, &[]);
+    let head = home.json(&["thread", "show", &threads[0]])["head"].take();
+    let fields = json!({ "expectedHead": head, "label.team": "red", "label": "round=2" });
+    let forked = server.post(&format!("/api/threads/{}/fork", threads[0]), &fields).json();
+    assert_eq!(labels(&home, &text(&forked, "thread")), json!({ "round": "2", "team": "red", "ticket": "7" }));
+}
+
+#[test]
+fn mcp_start_takes_labels() {
+    let (home, _) = labelled_threads();
+    let mut client = Client::start(&home, &["mcp"]);
+    let start = |labels: Value| json!({ "workflow": "count-rounds", "prompt": "x", "labels": labels });
+    let started = client.report("start", start(json!({ "team": "blue", "ticket": 7 })));
+    assert_eq!(labels(&home, &text(&started, "thread")), json!({ "team": "blue", "ticket": "7" }));
+    let (said, is_error) = client.call("start", start(json!("team=blue")));
+    assert!(is_error && said.contains("`labels` must be an object"), "{said}");
 }
 
 #[test]

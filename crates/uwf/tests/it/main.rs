@@ -190,6 +190,7 @@ mod with_tools {
     mod full_disk;
     mod hermes;
     mod pages_terminal;
+    mod price_update;
     mod several_threads_terminal;
     mod signed_merges;
     mod thread_answer_terminal;

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use insta::assert_snapshot;
 use serde_json::json;
 use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
-use uwf_testing::{FinishedRun, TestHome};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::home;
 
@@ -258,6 +258,8 @@ fn agent_comes_from_path_or_command_line() {
     assert_snapshot!(told(&home, None, &ran), @r#"
     exit 0
     {"configPath":"<dir>/root/config.yaml","envPath":"<dir>/root/.env","defaultAgent":"codex","changed":true,"proof":null}
+    --- stderr
+    warning: codex does not say which model it uses, so its cost is unknown: `uwf config set agents.codex.model NAME` names one
     "#);
     assert_snapshot!(file(&home, "config.yaml").unwrap(), @r#"
     agents:
@@ -279,6 +281,48 @@ fn agent_comes_from_path_or_command_line() {
     );
     assert_eq!(home.json(&["config", "get", "defaultAgent", "--format", "json"]), json!("my-agent"));
     assert_eq!(setup(&home, &["--agent", "my-agent --y"], "").code, Some(64), "another of that name is not replaced");
+}
+
+#[test]
+fn model_of_codex_is_written_with_it() {
+    let home = home();
+    // Its arguments, and tokens without money.
+    home.script(
+        "codex",
+        r#"#!/bin/sh
+cat > /dev/null
+echo "$@" > codex-args
+echo '{"type":"thread.started","thread_id":"s1"}'
+echo '{"type":"turn.started"}'
+printf '%s\n' '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"---\nn: 1\n---\n"}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":1000000,"cached_input_tokens":0,"output_tokens":100000}}'
+"#,
+    );
+    let ran = setup(&home, &["--agent", "codex"], "");
+    let unknown = "warning: codex does not say which model it uses, so its cost is unknown: `uwf config set agents.codex.model NAME` names one\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), unknown));
+    let forget = || {
+        home.json(&["config", "unset", "defaultAgent"]);
+        home.json(&["config", "unset", "agents.codex"]);
+    };
+    forget();
+    fs::create_dir_all(home.work().join("../.codex")).unwrap();
+    fs::write(home.work().join("../.codex/config.toml"), "model = \"gpt-5\"\n[profiles.x]\nmodel = \"o3\"\n").unwrap();
+    let ran = setup(&home, &["--agent", "codex"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(home.json(&["config", "get", "agents.codex.model", "--format", "json"]), json!("gpt-5"));
+    forget();
+    assert_eq!(setup(&home, &["--agent", "codex", "--model", "gpt-4.1"], "").code, Some(0));
+    home.put("count-rounds", &counting_workflow(2));
+    let start = ["thread", "start", "count-rounds", "-p", "x", "--max-cost", "2.5", "--strict-limits"];
+    let thread = text(&home.json(&start), "thread");
+    home.json(&["thread", "step", &thread]);
+    let args = fs::read_to_string(home.work().join("codex-args")).unwrap();
+    assert!(args.starts_with("exec --model gpt-4.1 --json"), "{args}");
+    // 2 dollars for the tokens read, 0.80 for those written: the list price counts for the limit.
+    let cost = home.json(&["thread", "cost", &thread]);
+    assert_eq!(cost["total"]["cost"], json!([{ "currency": "USD", "amount": 2.8, "from": "list" }]));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
 }
 
 #[test]

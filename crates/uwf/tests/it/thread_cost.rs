@@ -108,9 +108,9 @@ fn cost_without_prices_is_unknown_not_zero() {
     let thread = home.start("count-rounds", "count");
     assert_snapshot!(shown(&home, &[]), @"
     exit 0
-    thread                      workflow      steps  failed  input  cached  output  reasoning  cost  time
-    <id>  count-rounds  0      0       0      –       0       –          0     <n> s
-    total                                     0      0       0      –       0       –          0     <n> s
+    thread                      workflow      steps  failed  input  cached  output  reasoning  cost   time
+    <id>  count-rounds  0      0       0      –       0       –          $0.00  <n> s
+    total                                     0      0       0      –       0       –          $0.00  <n> s
     ");
     step(&home, &thread, 1);
     assert_snapshot!(shown(&home, &[&thread]), @"
@@ -120,6 +120,29 @@ fn cost_without_prices_is_unknown_not_zero() {
     total                                     1      0       1,200,000  200,000  100,000  10,000     unknown  <n> s
     the cost of 1 of 1 runs is not known (big)
     ");
+}
+
+#[test]
+fn list_prices_apply_and_are_dated() {
+    let home = spending_home("");
+    home.json(&["config", "set", "models.big.name", "gpt-4.1"]);
+    let thread = home.start("count-rounds", "count");
+    step(&home, &thread, 1);
+    let report = costs(&home, &[&thread]);
+    assert_eq!(report["total"]["cost"], json!([{ "currency": "USD", "amount": 2.9, "from": "list" }]));
+    let date = text(&report["listPrices"], "date");
+    let printed = shown(&home, &[&thread]);
+    assert!(printed.contains(&format!("\n$2.90 by the list prices of {date} that ship with uwf\n")), "{printed}");
+    // The configuration overrides the list, in its own currency.
+    home.json(&[
+        "config",
+        "set",
+        "prices",
+        "{date: 2026-11-01, currency: EUR, models: {gpt-4.1: {input: 1, output: 1}}}",
+    ]);
+    let report = costs(&home, &[&thread]);
+    assert_eq!(report["total"]["cost"], json!([{ "currency": "EUR", "amount": 1.3, "from": "prices" }]));
+    assert_eq!(report["listPrices"], json!(null));
 }
 
 #[test]

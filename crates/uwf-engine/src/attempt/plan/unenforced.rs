@@ -79,7 +79,7 @@ fn of_agent(limits: ThreadLimits, agent: &AgentSpec, config: &UwfConfig) -> Vec<
 
 fn no_price(model: Option<&str>) -> String {
     match model {
-        Some(model) => format!("`prices` has no price in {DEFAULT_CURRENCY} for its model `{model}`"),
-        None => "its model is unknown, so `prices` can't apply".to_owned(),
+        Some(model) => format!("its model `{model}` has no price in {DEFAULT_CURRENCY}"),
+        None => "its model is unknown, so prices can't apply".to_owned(),
     }
 }

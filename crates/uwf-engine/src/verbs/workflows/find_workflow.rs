@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
 use crate::root::registry::{self, Registry};
-use crate::root::trusted_workflows;
+use crate::root::{project, trusted_workflows};
 use crate::thread::nodes;
 use crate::verbs::validate::WorkflowValidation;
 use crate::verbs::{put, validate};
@@ -162,7 +162,15 @@ fn from_file(home: &Home, path: &Path, origin: WorkflowOrigin) -> Result<Resolve
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
     let draft = draft.ok_or_else(|| validate::invalid(&problems))?;
     let (_, hash) = put::store(home, draft)?;
-    if matches!(origin, WorkflowOrigin::File(_)) {
+    let is_trusted = match &origin {
+        WorkflowOrigin::File(_) => true,
+        WorkflowOrigin::Project { file, .. } => {
+            let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+            project::is_trusted_by_environment(&real)?
+        }
+        WorkflowOrigin::Registry | WorkflowOrigin::Store => false,
+    };
+    if is_trusted {
         trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
     }
     Ok(ResolvedWorkflow { hash, origin, notes })

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use uwf_core::money;
+
 use super::{CostBy, CostReport};
 
 impl CostReport {
@@ -30,18 +32,16 @@ impl CostReport {
             cells.extend(sums.map(number));
             cells.push(spent.tokens_unknown.to_string());
             let sums = spent.by_currency();
-            cells.extend(currencies.iter().map(|currency| sums.get(currency).map(exact).unwrap_or_default()));
+            cells.extend(
+                currencies
+                    .iter()
+                    .map(|currency| sums.get(currency).map(|sum| money::rounded(*sum).to_string()).unwrap_or_default()),
+            );
             cells.extend([spent.cost_unknown.to_string(), spent.duration_ms.to_string()]);
             text.push_str(&csv_line(&cells));
         }
         text
     }
-}
-
-/// An amount of money with at most six decimals: providers report nothing smaller, and sums of binary fractions have more digits.
-fn exact(amount: &f64) -> String {
-    let text = format!("{amount:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A line as in RFC 4180, except that it ends like the lines of every other tool here.

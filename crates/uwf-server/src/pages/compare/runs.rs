@@ -227,7 +227,7 @@ fn total(home: &Home, config: &UwfConfig, named: &DiffSubject, thread: &Thread<'
             Ok(Some(used)) => CompareTotals {
                 time: parts::duration((used.total.seconds * 1000.0) as u64),
                 tokens: format!("at least {}", parts::count(used.total.tokens)),
-                cost: format!("at least {}", money::dollars(used.total.cost)),
+                cost: format!("≥ {}", money::dollars(used.total.cost)),
             },
             Ok(None) => CompareTotals::unknown("too many steps to add up here"),
             Err(error) => CompareTotals::unknown(&format!("not known: {error}")),
@@ -246,7 +246,7 @@ fn of_spent(spent: &SpendingTotals) -> CompareTotals {
     CompareTotals {
         time: parts::duration(spent.duration_ms),
         tokens: known(parts::tokens(&spent.tokens), spent.tokens_unknown),
-        cost: known(parts::money(spent), spent.cost_unknown),
+        cost: spent.cost_text(),
     }
 }
 

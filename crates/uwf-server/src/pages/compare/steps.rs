@@ -62,7 +62,7 @@ fn side(
     let about = [
         Some(parts::duration(spent.duration_ms)),
         parts::tokens(&spent.tokens).map(|count| format!("{count} tokens")),
-        parts::money(&spent),
+        spent.known_cost(),
     ];
     html! {
         div.side {

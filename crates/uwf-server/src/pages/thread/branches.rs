@@ -73,7 +73,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
                 @if branch.role != branch.name { span { (branch.role) } }
                 @if let Some(agent) = &branch.agent { span { (AgentName::short(agent)) } }
                 @if let Some(tokens) = parts::tokens(&branch.spent.tokens) { span { (tokens) " tokens" } }
-                @if let Some(money) = parts::money(&branch.spent) { span { (money) } }
+                @if let Some(money) = branch.spent.known_cost() { span { (money) } }
                 @if branch.spent.failed_attempts > 0 { span.warn { (parts::many(branch.spent.failed_attempts, "failed attempt")) } }
             }
             @if let Some(why) = &branch.why { p.why.small { (parts::message(why)) } }

@@ -1,6 +1,7 @@
 //! A tree of the threads that this thread was forked from, and of its own forks.
 
 use maud::{Markup, html};
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_engine::views::forks::{MOST_THREADS, RelatedThread};
 
@@ -45,7 +46,7 @@ fn branch(shown: &ThreadView, of: Option<&ThreadId>) -> Markup {
 
 fn line(shown: &ThreadView, related: &RelatedThread) -> Markup {
     let (row, own) = (&related.row, &shown.status.thread);
-    let money = shown.spent_by_thread.get(row.thread.as_str()).and_then(parts::money);
+    let money = shown.spent_by_thread.get(row.thread.as_str()).and_then(SpendingTotals::known_cost);
     html! {
         span.facts {
             span {

@@ -231,12 +231,12 @@ fn gave(tried: &TriedTransition) -> Option<String> {
 /// Visits, time, tokens and money of each role. Empty columns are left out.
 fn ledger(played: &[String], roles: &BTreeMap<String, SpendingTotals>, total: &SpendingTotals) -> GraphLedger {
     let has_tokens = parts::tokens(&total.tokens).is_some();
-    let has_money = parts::money(total).is_some();
+    let has_money = total.known_cost().is_some();
     let dash = || "–".to_owned();
     let row = |visits: usize, spent: &SpendingTotals| {
         let mut row = vec![visits.to_string(), parts::duration(spent.duration_ms)];
         row.extend(has_tokens.then(|| parts::tokens(&spent.tokens).unwrap_or_else(dash)));
-        row.extend(has_money.then(|| parts::money(spent).unwrap_or_else(dash)));
+        row.extend(has_money.then(|| spent.known_cost().unwrap_or_else(dash)));
         row
     };
     let visits = |role: &str| played.iter().filter(|name| *name == role).count();

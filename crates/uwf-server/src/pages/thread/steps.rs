@@ -66,7 +66,7 @@ fn step(
                 None => span { (view::agent_name(&step.agent, step.alias.as_deref())) },
             }
             @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
-            @if let Some(money) = parts::money(spent) { span { (money) } }
+            @if let Some(money) = spent.known_cost() { span { (money) } }
             @if !step.denied.is_empty() { span.warn { "denied: " (step.denied.join(", ")) } }
             @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
         }

@@ -42,13 +42,13 @@ pub(super) fn ledger(workflow: &Workflow, figures: &WorkflowFigures) -> Option<G
     let own = || figures.roles.iter().filter(|(role, _)| workflow.roles.contains_key(*role));
     own().next()?;
     let has_failed = own().any(|(_, figures)| figures.spent.failed_attempts > 0);
-    let has_money = own().any(|(_, figures)| parts::money(&figures.spent).is_some());
+    let has_money = own().any(|(_, figures)| figures.spent.known_cost().is_some());
     let dash = || "–".to_owned();
     let row = |figures: &RoleFigures| {
         let mut row = vec![figures.spent.steps.to_string()];
         row.extend(has_failed.then(|| failed_share(figures).map_or_else(dash, |share| format!("{share} %"))));
         row.push(figures.median_ms.map_or_else(dash, parts::duration));
-        row.extend(has_money.then(|| parts::money(&figures.spent).unwrap_or_else(dash)));
+        row.extend(has_money.then(|| figures.spent.known_cost().unwrap_or_else(dash)));
         row
     };
     let rows = own().map(|(role, figures)| (role.clone(), row(figures))).collect();

@@ -10,6 +10,7 @@ use crate::context::CommandContext;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 use crate::table::TextTable;
+use crate::terminal;
 
 /// Arguments of `uwf agent list`.
 #[derive(Debug, clap::Args)]
@@ -62,8 +63,26 @@ impl CommandReport for AgentRow {
             table.row(vec![name, words.join(" "), agent.output.clone(), program]);
         }
         let listed = if self.agents.is_empty() { "config.yaml declares no agents\n".to_owned() } else { table.text() };
-        format!("{listed}\nbuilt in: {}\n", self.built_in.join(", "))
+        let columns = terminal::size(&std::io::stdout()).map_or(usize::MAX, |size| size.columns);
+        format!("{listed}\n{}", built_in(&self.built_in, columns))
     }
+}
+
+/// The built-in agents, in lines of at most this many columns.
+fn built_in(names: &[impl AsRef<str>], columns: usize) -> String {
+    let mut text = "built in:".to_owned();
+    let mut width = text.len();
+    for (index, name) in names.iter().enumerate() {
+        let word = format!("{}{}", name.as_ref(), if index + 1 < names.len() { "," } else { "" });
+        if width + 1 + word.len() > columns {
+            text.push_str("\n ");
+            width = 1;
+        }
+        text.push(' ');
+        text.push_str(&word);
+        width += 1 + word.len();
+    }
+    text + "\n"
 }
 
 /// Lists the agents.

@@ -22,7 +22,7 @@ pub(crate) struct Args {}
 /// Lists the values.
 pub(crate) fn run(context: &CommandContext, _args: &Args) -> CommandResult {
     let values = values(context)?;
-    if let Some((_, file)) = &values.project {
+    for (_, file) in &values.project {
         context.printer.talk(&format!("values of {file} override your own configuration"));
     }
     let leaves = edit::leaves(&values.all).into_iter().map(|(path, value)| (path.to_string(), value.clone()));

@@ -9,6 +9,7 @@ use uwf_engine::root::config_text;
 use uwf_engine::root::env_file;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::older_config;
+use uwf_engine::root::project::{self, ProjectConfig, ProjectTrust};
 
 use super::unused_override;
 use crate::checked::CheckedFile;
@@ -23,7 +24,8 @@ Examples:
   uwf config validate --strict
   uwf config validate | jq '.problems[] | [.line, .message]'
 
-Also checks that programs are on PATH, that built-in agents accept their settings, and that keys are set.
+Also checks that programs are on PATH, that built-in agents accept their settings, and that keys are set, and the
+.workflows/config.yaml and config.local.yaml of the project of the current directory, trusted or not.
 Exit 78 when there are errors, with --strict also when there are warnings.")]
 pub(crate) struct Args {
     /// Treat warnings as errors.
@@ -32,16 +34,37 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-#[serde(transparent)]
-struct ConfigValidationReport(CheckedFile);
+struct ConfigValidationReport {
+    #[serde(flatten)]
+    own: CheckedFile,
+    /// The files of the project of the current directory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    project: Vec<CheckedProjectFile>,
+}
+
+/// The configuration of a project, checked over the user's.
+#[derive(Serialize)]
+struct CheckedProjectFile {
+    #[serde(flatten)]
+    checked: CheckedFile,
+    /// Whether it applies.
+    trusted: bool,
+    #[serde(skip)]
+    ignored: Option<String>,
+}
 
 impl CommandReport for ConfigValidationReport {
     fn text(&self) -> String {
-        self.0.text()
+        let project = self.project.iter().map(|project| {
+            let ignored = project.ignored.as_ref().map(|why| format!("{why}\n")).unwrap_or_default();
+            project.checked.text() + &ignored
+        });
+        self.own.text() + &project.collect::<String>()
     }
 
     fn exit_code(&self) -> u8 {
-        if self.0.valid { 0 } else { ErrorKind::Config.exit_code() }
+        let is_valid = self.own.valid && self.project.iter().all(|project| project.checked.valid);
+        if is_valid { 0 } else { ErrorKind::Config.exit_code() }
     }
 }
 
@@ -50,7 +73,23 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let file = context.home.config_file().display().to_string();
     let (text, mut problems) = problems(&context.home)?;
     problems.extend(older_config::unread(&context.home));
-    PrintableReport::new(&ConfigValidationReport(CheckedFile::new(file, text, problems, args.strict)))
+    let own = CheckedFile::new(file, text, problems, args.strict);
+    let project = project_problems(context)?.into_iter().map(|(project, problems)| CheckedProjectFile {
+        trusted: project.trust == ProjectTrust::Trusted,
+        ignored: project.file_ignored(),
+        checked: CheckedFile::new(project.file.display().to_string(), project.text().to_owned(), problems, args.strict),
+    });
+    PrintableReport::new(&ConfigValidationReport { own, project: project.collect() })
+}
+
+/// The files of the project of the current directory, with all their problems.
+///
+/// # Errors
+/// `Io`, and `Config` if the file is not text.
+pub(crate) fn project_problems(context: &CommandContext) -> Result<Vec<(ProjectConfig, Vec<FileProblem>)>> {
+    // Problems of the user's own file are reported there.
+    let user = context.home.config().unwrap_or_default();
+    project::check(&context.home, &context.cwd, &user)
 }
 
 /// The text of the configuration and all its problems on this machine, ordered by position.

@@ -11,11 +11,19 @@ use crate::input;
 /// The answers from the arguments, with defaults for the rest.
 pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupAnswers, CommandError> {
     let Args { provider, base_url, kind, api_key, api_key_env, model, .. } = args;
-    let about_model = [provider, base_url, kind, api_key, api_key_env, model].into_iter().any(Option::is_some);
+    let may_run_commands = args.may_run_commands.as_deref().map(|answer| answer == "yes");
+    let about_provider = [provider, base_url, kind, api_key, api_key_env].into_iter().any(Option::is_some);
+    if let (false, Some(model), Some(named)) = (about_provider, model, &args.agent)
+        && let Some(SetupAgent::New(choice)) = agent(known, Some(named), false)?
+        && choice.takes_model()
+    {
+        let agent = Some(SetupAgent::New(choice.with_model(model)));
+        return Ok(SetupAnswers { model: None, agent, may_run_commands });
+    }
+    let about_model = about_provider || model.is_some();
     let model = about_model.then(|| self::model(known, args)).transpose()?;
     let has_model = model.is_some() || known.config.default_model.is_some();
     let agent = agent(known, args.agent.as_deref(), has_model)?;
-    let may_run_commands = args.may_run_commands.as_deref().map(|answer| answer == "yes");
     Ok(SetupAnswers { model, agent, may_run_commands })
 }
 

@@ -40,7 +40,7 @@ Examples:
   uwf thread cost --format json | jq '.total.cost'
 
 The cost is what the provider or the agent's program reported; otherwise the tokens times the configured `prices`, by the model's
-alias or its name at the provider. Unknown cost is shown as unknown and never counts as 0. The row of a thread includes its
+alias or its name at the provider; for other models, times the list prices that ship with uwf. Unknown cost is shown as unknown and never counts as 0. The row of a thread includes its
 child threads and the steps it shares with forks; the total counts each step once.")]
 pub(crate) struct Args {
     /// The threads: ids, unique starts or ends of ids, or @ for the newest. Default: all, including finished threads.
@@ -120,7 +120,7 @@ impl CommandReport for ThreadCostReport {
 
 impl ThreadCostReport {
     fn notes(&self, most: usize) -> Vec<String> {
-        let CostReport { rows, total, prices, unpriced, shared_steps, .. } = &self.costs;
+        let CostReport { rows, total, prices, list_prices, unpriced, shared_steps, .. } = &self.costs;
         let mut notes = Vec::new();
         if rows.len() > most {
             notes.push(format!("… {} more: --limit {}", rows.len() - most, rows.len()));
@@ -139,6 +139,9 @@ impl ThreadCostReport {
         }
         if let (Some(prices), false) = (prices, from(MoneySource::Prices).is_empty()) {
             notes.push(format!("{} by the prices of {} in config.yaml", from(MoneySource::Prices), prices.date));
+        }
+        if let Some(prices) = list_prices {
+            notes.push(format!("{} by the list prices of {} that ship with uwf", from(MoneySource::List), prices.date));
         }
         let runs = total.steps + total.failed_attempts;
         let unreadable = self.costs.unreadable.len();
@@ -191,7 +194,7 @@ fn line(row: &CostRow, has_workflow: bool, is_short: bool) -> Vec<String> {
     cells.extend(cached);
     cells.push(output);
     cells.extend(reasoning);
-    cells.extend([cost_of(spent), table::duration(Duration::from_millis(spent.duration_ms))]);
+    cells.extend([spent.cost_text(), table::duration(Duration::from_millis(spent.duration_ms))]);
     cells
 }
 
@@ -206,16 +209,6 @@ fn tokens(sum: Option<u64>, is_whole: bool, spent: &SpendingTotals, number: fn(u
         Some(sum) => format!("≥ {}", number(sum)),
         None if spent.tokens_unknown > 0 => "unknown".to_owned(),
         None => "0".to_owned(),
-    }
-}
-
-pub(crate) fn cost_of(spent: &SpendingTotals) -> String {
-    let sums: Vec<String> = spent.by_currency().iter().map(|(currency, amount)| money(*amount, currency)).collect();
-    match (sums.is_empty(), spent.cost_unknown > 0) {
-        (true, true) => "unknown".to_owned(),
-        (true, false) => "0".to_owned(),
-        (false, true) => format!("≥ {}", sums.join(" + ")),
-        (false, false) => sums.join(" + "),
     }
 }
 

@@ -16,7 +16,6 @@ use uwf_engine::views::list::{self, BranchCounts, ThreadFilter, ThreadRow};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::{show, workflow_names};
 
-use crate::commands::thread::cost::cost_of;
 use crate::commands::thread::list::branches_in_words;
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -272,7 +271,7 @@ impl<'c> TopThreadList<'c> {
         }
         let request = CostRequest { threads: vec![row.thread.clone()], since: None, by: CostBy::Thread };
         let spent = cost::cost(&self.context.home, &self.config, &request);
-        spent.map_or_else(|_| "?".to_owned(), |costs| cost_of(&costs.total))
+        spent.map_or_else(|_| "?".to_owned(), |costs| costs.total.cost_text())
     }
 }
 

@@ -5,6 +5,22 @@ use crate::fixtures::terminal::session_with;
 use crate::thread_cost::{PRICES, spending_home};
 
 #[test]
+fn agents_fit_a_narrow_terminal() {
+    let home = spending_home("");
+    home.json(&[
+        "config",
+        "set",
+        "agents.long",
+        "{command: sh, args: [-c, 'cat > /dev/null; echo a command that is long']}",
+    ]);
+    let shown = session_with(&home, 80, &[("NO_COLOR", "1")], &["agent", "list"], &[]).shown;
+    let lines: Vec<&str> = shown.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
+    let built_in: Vec<&str> = lines.into_iter().skip_while(|line| !line.starts_with("built in: uwf-acp,")).collect();
+    assert!(built_in.len() > 1 && built_in.join(" ").ends_with(" uwf-workflow"), "{shown}");
+}
+
+#[test]
 fn costs_fit_a_narrow_terminal() {
     let home = spending_home(PRICES);
     let thread = home.start("count-rounds", "count");

@@ -13,7 +13,6 @@ use uwf_engine::views::groups::{self, BranchWork};
 use uwf_engine::views::show;
 use uwf_engine::views::thread_now::ThreadNow;
 
-use crate::commands::thread::cost::cost_of;
 use crate::commands::thread::step::denied_calls;
 use crate::context::CommandContext;
 use crate::{style, table};
@@ -83,7 +82,7 @@ impl<'c> BranchLines<'c> {
         let denied = denied_calls(&show::denied(&now));
         work.push_str(&format!(", {}", table::work_time(took_ms, waited_ms, attempts.len())));
         match spent.tokens.total() {
-            _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", cost_of(&spent))),
+            _ if !spent.cost.is_empty() => work.push_str(&format!(", {}", spent.cost_text())),
             0 => {}
             tokens => work.push_str(&format!(", {tokens} tokens")),
         }

@@ -5,7 +5,6 @@ use uwf_core::text::one_line;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 
 use super::state;
-use crate::commands::thread::cost::cost_of;
 use crate::style;
 use crate::table::{self, TextTable};
 
@@ -28,7 +27,7 @@ pub(super) fn branches_table(group: &GroupStatus) -> String {
             branch_state(branch),
             agent.map_or_else(dash, |agent| table::excerpt(agent, NAME)),
             if has_worked { table::work_time(branch.took_ms, branch.waited_ms, branch.attempts.len()) } else { dash() },
-            if has_worked { cost_of(&branch.spent) } else { dash() },
+            if has_worked { branch.spent.cost_text() } else { dash() },
             branch.thread.as_ref().map_or_else(dash, ToString::to_string),
         ]);
         if let Some(why) = &branch.why {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use uwf_core::money::dollars;
 use uwf_core::node::{ASKED, NodeKind};
 use uwf_core::number;
 use uwf_core::text::one_line;
@@ -288,7 +289,7 @@ fn sum(whole: &Value) -> Option<String> {
 fn tokens(tokens: &Value) -> Option<String> {
     let counts = [("input", "in"), ("output", "out"), ("cached", "cached"), ("reasoning", "reasoning")];
     let counts = counts.into_iter().filter_map(|(key, word)| Some(format!("{} {word}", tokens.get(key)?.as_u64()?)));
-    let cost = tokens.get("cost").and_then(Value::as_f64).map(|cost| format!("cost {cost}"));
+    let cost = tokens.get("cost").and_then(Value::as_f64).map(dollars);
     let parts: Vec<String> = counts.chain(cost).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
