@@ -84,9 +84,10 @@ fn truth_without_thread(tree: &AstNode) -> Result<bool, EvalError> {
     session.run(&JsonataProgram { tree: tree.clone() }).map(|value| truth(value.as_ref()))
 }
 
-/// A comparison of two literals, such as `1 = 1`.
-fn of_literals(node: &AstNode, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
-    (literal(lhs).is_some() && literal(rhs).is_some()).then_some(())?;
+/// A comparison of two literals, such as `1 = 1`. Other operators may take long, such as the one of `1..9000000`.
+fn of_literals(node: &AstNode, op: BinaryOp, lhs: &AstNode, rhs: &AstNode) -> Option<ConstantTruth> {
+    // Each comparison has a mirror image, and no other operator has one.
+    (mirrored(op).is_some() && literal(lhs).is_some() && literal(rhs).is_some()).then_some(())?;
     always(truth_without_thread(node).ok()?, format!("`{}` reads nothing of the thread", text::render_node(node)))
 }
 
@@ -205,7 +206,7 @@ impl ConstantReader<'_> {
                 always(false, "nothing is in an empty list")
             }
             _ => with_itself(node)
-                .or_else(|| of_literals(node, lhs, rhs))
+                .or_else(|| of_literals(node, op, lhs, rhs))
                 .or_else(|| self.count(op, lhs, rhs))
                 .or_else(|| self.part_compared(op, lhs, rhs)),
         }
