@@ -17,7 +17,7 @@ use crate::shape::{Shape, steps};
 use crate::strace::{Case, Effect, Target};
 
 /// Temporary files one killed command may leave: those of its largest batch of nodes, and one of an index.
-const MAX_TEMPORARY: usize = 24;
+const MAX_TEMPORARY: usize = 25;
 
 /// How often the next command is given while others are still busy. It waits a quarter of a second itself.
 const MAX_BUSY: usize = 80;
