@@ -235,6 +235,8 @@ pub fn distrust(home: &Home, dir: &Path) -> Result<ProjectConfig> {
 
 fn known(home: &Home, dir: &Path) -> Result<ProjectConfig> {
     find_project_config(home, dir)?.ok_or_else(|| {
+        // Without the `.` of a directory that was not named.
+        let dir: PathBuf = dir.components().collect();
         Error::not_found(format!("no project of {} has a .workflows/config.yaml", dir.display()))
             .hint("uwf looks in the directory and above it, up to the directory with `.git`")
     })
