@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::{DEFAULT_CURRENCY, EXTRACT, ListPrices, ModelPrice, OutputMode, UwfConfig};
+use crate::config::{DEFAULT_CURRENCY, EXTRACT, ListPrices, ModelConfig, ModelPrice, OutputMode, UwfConfig};
 use crate::model_option;
 use crate::money;
 use crate::node::{self, TokenCounts};
@@ -148,12 +148,17 @@ impl SpendingAgent {
 #[must_use]
 pub fn price<'c>(config: &'c UwfConfig, model: Option<&str>) -> Option<PriceQuote<'c>> {
     let model = model?;
-    let name = config.models.get(model).map_or(model, |model| &model.name);
+    let declared = config.models.get(model);
+    let name = declared.map_or(model, |model| &model.name);
     let configured = config.prices.as_ref().and_then(|prices| {
         let price = prices.models.get(model).or_else(|| prices.models.get(name))?;
         Some(PriceQuote { price, currency: &prices.currency, source: MoneySource::Prices })
     });
-    let list = || ListPrices::shipped().price(name).filter(|_| config.has_list_prices);
+    let at_provider = |declared: &ModelConfig| {
+        ListPrices::shipped().price_at(&config.providers.get(&declared.provider)?.base_url, name)
+    };
+    let list =
+        || declared.map_or_else(|| ListPrices::shipped().price(name), at_provider).filter(|_| config.has_list_prices);
     let quote = |price| PriceQuote { price, currency: DEFAULT_CURRENCY, source: MoneySource::List };
     configured.or_else(|| list().map(quote))
 }
@@ -434,7 +439,8 @@ mod tests {
     #[test]
     fn configured_price_wins_over_list_price() {
         let (config, problems) = UwfConfig::parse(
-            "providers: { p: { baseUrl: 'http://localhost:1/v1' } }\nmodels: { big: { provider: p, name: gpt-4o } }\n\
+            "providers: { p: { baseUrl: 'https://api.openai.com/v1' }, own: { baseUrl: 'http://localhost:1/v1' } }\n\
+             models: { big: { provider: p, name: gpt-4o }, local: { provider: own, name: gpt-4o } }\n\
              prices: { date: 2026-11-01, currency: EUR, models: { gpt-4o-mini: { input: 1, output: 2 } } }\n",
             "config.yaml",
         );
@@ -444,6 +450,7 @@ mod tests {
         };
         assert_eq!(quoted(&config, "gpt-4o-mini"), Some((MoneySource::Prices, "EUR".to_owned(), 1.0)));
         assert_eq!(quoted(&config, "big"), Some((MoneySource::List, "USD".to_owned(), 2.5)), "by the provider's name");
+        assert_eq!(quoted(&config, "local"), None, "a model of that name elsewhere has no list price");
         assert_eq!(quoted(&config, "gpt-none"), None);
         assert_eq!(quoted(&UwfConfig::default(), "gpt-4o"), None, "conditions see only what providers report");
     }

@@ -149,8 +149,9 @@ fn fingerprint(config: &UwfConfig) -> String {
     if config.prices.is_none() && list.is_none() {
         return RULES.to_owned();
     }
-    let (prices, reading) = (&config.prices, spending::reading_model(config));
-    let all = format!("{prices:?} {list:?} {:?} {:?} {reading:?}", config.models, config.default_model);
+    let UwfConfig { prices, providers, models, default_model, .. } = config;
+    let all =
+        format!("{prices:?} {list:?} {providers:?} {models:?} {default_model:?} {:?}", spending::reading_model(config));
     format!("{RULES} {}", json_cas::xxh64(all.as_bytes()))
 }
 

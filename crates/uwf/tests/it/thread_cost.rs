@@ -128,6 +128,8 @@ fn list_prices_apply_and_are_dated() {
     home.json(&["config", "set", "models.big.name", "gpt-4.1"]);
     let thread = home.start("count-rounds", "count");
     step(&home, &thread, 1);
+    assert_eq!(costs(&home, &[&thread])["total"]["cost"], json!([]), "a server on this machine may cost nothing");
+    home.json(&["config", "set", "providers.p.baseUrl", "https://api.openai.com/v1"]);
     let report = costs(&home, &[&thread]);
     assert_eq!(report["total"]["cost"], json!([{ "currency": "USD", "amount": 2.9, "from": "list" }]));
     let date = text(&report["listPrices"], "date");
