@@ -15,9 +15,6 @@ use crate::root::home::Home;
 /// How long to wait for another process that changes the schedules. Starting a thread takes the longest of what they do.
 const LOCK_WAIT: Duration = Duration::from_secs(20);
 
-/// Most bytes of the file.
-const MOST: u64 = 16 << 20;
-
 /// Key of the label of each thread that a schedule started; the value is the name of the schedule.
 pub const LABEL: &str = "schedule";
 
@@ -91,7 +88,7 @@ impl<'h> HeldSchedules<'h> {
 /// `Data` for a file that uwf did not write.
 pub fn read(home: &Home) -> Result<BTreeMap<String, MachineSchedule>> {
     let path = home.schedules_file();
-    match regular::read_to_string(&path, MOST) {
+    match regular::read_to_string(&path, regular::MAX_TEXT) {
         Ok(text) => serde_json::from_str(&text).map_err(|error| {
             Error::data(format!("{} can't be read: {error}", path.display()))
                 .hint("uwf alone writes this file: restore it, or remove it and create the schedules again")

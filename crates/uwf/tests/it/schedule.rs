@@ -22,7 +22,7 @@ case $1 in
 esac
 ";
 
-/// A systemd that writes down what it is told.
+/// A systemd that records its commands.
 const SYSTEMCTL: &str = "#!/bin/sh
 PATH=/usr/bin:/bin
 cd \"$(dirname \"$0\")\" || exit 1
@@ -164,6 +164,27 @@ fn machine_without_timers_says_so() {
     let home = scheduling();
     let refused = home.uwf(&CREATE);
     assert!(refused.code == Some(78) && refused.stderr.contains("--on temporal"), "{}", refused.transcript());
+}
+
+#[test]
+fn crontab_in_other_encoding_stays() {
+    let home = with_cron();
+    let latin = b"# M\xfcll abholen\n5 4 * * * true\n";
+    fs::write(home.bin_dir().join("table"), latin).unwrap();
+    let refused = home.uwf(&[&CREATE[..], &["--on", "cron"]].concat());
+    assert!(refused.code == Some(78) && refused.stderr.contains("not UTF-8"), "{}", refused.transcript());
+    assert_eq!(fs::read(home.bin_dir().join("table")).unwrap(), latin);
+    assert_eq!(schedules(&home), [0; 0]);
+}
+
+#[test]
+fn schedule_is_removed_without_its_timer() {
+    let home = with_cron();
+    home.json(&CREATE);
+    fs::remove_file(home.bin_dir().join("crontab")).unwrap();
+    assert_eq!(schedules(&home)[0]["why"], "program `crontab` is not on PATH");
+    home.json(&["schedule", "rm", "weekly"]);
+    assert_eq!(schedules(&home), [0; 0]);
 }
 
 #[test]

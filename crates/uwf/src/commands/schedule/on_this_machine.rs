@@ -122,7 +122,7 @@ pub(super) fn remove(context: &CommandContext, name: &str) -> Result<bool, Comma
 /// # Errors
 /// `NotFound` for an unknown schedule, and each error of `uwf run`.
 pub(super) fn start_thread(context: &CommandContext, name: &str) -> Result<StartedBySchedule, CommandError> {
-    // Held until the thread is in the index, so that of two timers one starts a thread.
+    // Held until the thread is in the index: of two timers, only one may start a thread.
     let mut held = HeldSchedules::hold(&context.home)?;
     let Some(schedule) = held.by_name.get_mut(name) else {
         return Err(unknown(name));

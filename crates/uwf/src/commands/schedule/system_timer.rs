@@ -9,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use jiff::tz::TimeZone;
 use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::root::machine_schedules::MachineTimer;
 
 use super::cron_times::CronTimes;
@@ -89,7 +90,11 @@ pub(super) fn remove(timer: MachineTimer, command: &TimedCommand<'_>) -> Result<
             Ok(())
         }
         MachineTimer::Cron => {
-            let before = crontab()?;
+            let before = match crontab() {
+                // A line of a program that is no longer installed starts nothing.
+                Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+                crontab => crontab?,
+            };
             let after = without_block(&before, command);
             if after == before { Ok(()) } else { write_crontab(&after) }
         }
@@ -137,7 +142,7 @@ fn create_units(times: &CronTimes, command: &TimedCommand<'_>) -> Result<(), Com
     let service_text = format!(
         "{note}\n[Service]\nType=oneshot\nWorkingDirectory={}\nEnvironment={}\nEnvironment={}\nExecStart={} schedule start {name}\nSuccessExitStatus=20\nKillMode=process\n",
         specifiers(&workspace.display().to_string()),
-        quoted(&format!("WORKFLOW_STORAGE_ROOT={}", root.display())),
+        quoted(&format!("{}={}", ROOT_VARIABLES[0], root.display())),
         quoted(&format!("PATH={}", Path::new(path).display())),
         quoted(&program.display().to_string()).replace('$', "$$"),
     );
@@ -206,12 +211,16 @@ fn systemctl(args: &[&str]) -> Result<(), CommandError> {
     }
 }
 
-/// The user's crontab; empty if there is none.
+/// The lines of the user's crontab. A user without one has no lines.
 fn crontab() -> Result<String, CommandError> {
     let output = run(Command::new("crontab").arg("-l"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        // A new line is written together with all others, and these must stay as they are.
+        true => String::from_utf8(output.stdout).map_err(|_| {
+            CommandError::new(ErrorKind::Config, "your crontab is not UTF-8, so uwf would damage it")
+                .hint("change its encoding with `crontab -e`")
+        }),
         false if said.contains("no crontab") => Ok(String::new()),
         false => Err(CommandError::new(ErrorKind::Io, format!("`crontab -l` failed: {}", last_line(&output)))),
     }
@@ -262,9 +271,10 @@ fn cron_command(command: &TimedCommand<'_>) -> String {
     let log = root.join(format!("schedule-{name}.log"));
     let word = |path: &Path| shlex::try_quote(&path.display().to_string()).map(Cow::into_owned).unwrap_or_default();
     let line = format!(
-        "cd {} && PATH={} WORKFLOW_STORAGE_ROOT={} {} schedule start {name} >{} 2>&1",
+        "cd {} && PATH={} {}={} {} schedule start {name} >{} 2>&1",
         word(directory),
         word(Path::new(path)),
+        ROOT_VARIABLES[0],
         word(root),
         word(program),
         word(&log),
@@ -293,7 +303,7 @@ fn run(command: &mut Command) -> Result<Output, CommandError> {
 
 fn not_started(program: &str, error: &std::io::Error) -> CommandError {
     match error.kind() {
-        IoErrorKind::NotFound => CommandError::new(ErrorKind::Config, format!("program `{program}` is not on PATH")),
+        IoErrorKind::NotFound => CommandError::new(ErrorKind::NotFound, format!("program `{program}` is not on PATH")),
         _ => CommandError::new(ErrorKind::Io, format!("cannot start `{program}`: {error}")),
     }
 }
