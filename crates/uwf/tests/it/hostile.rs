@@ -9,7 +9,6 @@ mod places;
 pub(crate) mod record;
 mod repositories;
 mod secrets;
-mod sharing;
 mod terminal;
 mod waiting_git;
 

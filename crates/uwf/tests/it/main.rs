@@ -173,7 +173,7 @@ mod working_directory;
 mod worktree_files;
 mod worktree_setup;
 
-/// Tests that need python3, strace, faketime, nginx, openssl, ssh-keygen or a collector of OpenTelemetry. `./test --tools` installs these programs
+/// Tests that need python3, strace, faketime, nginx, openssl, ssh-keygen, a collector of OpenTelemetry or root. `./test --tools` installs the programs
 /// and runs this module and the modules of the same name in other files; `./test` leaves them out.
 mod with_tools {
     mod acp;
@@ -192,6 +192,7 @@ mod with_tools {
     mod pages_terminal;
     mod price_update;
     mod several_threads_terminal;
+    mod sharing;
     mod signed_merges;
     mod thread_answer_terminal;
     mod top;
