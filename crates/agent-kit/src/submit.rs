@@ -302,13 +302,7 @@ fn store(
 /// The tool calls that were denied, each once. A shortened secret would not be recognized, so they are redacted here.
 fn denied_calls(answer: &AgentAnswer, redactor: &SecretRedactor) -> Vec<String> {
     let calls = answer.turns.iter().flat_map(|turn| &turn.tool_calls).filter(|call| activity::is_denied(&call.result));
-    let mut denied = Vec::new();
-    for call in calls.map(|call| activity::denied_call(&call.name, &redactor.text(&call.arguments))) {
-        if !denied.contains(&call) {
-            denied.push(call);
-        }
-    }
-    denied
+    activity::denied_calls(calls.map(|call| (call.name.clone(), redactor.text(&call.arguments))))
 }
 
 /// The stderr of a successful attempt, as an attempt node without an error; `None` if it is empty.

@@ -26,14 +26,6 @@ pub struct AgentChoice {
     pub needs_model: bool,
 }
 
-impl AgentChoice {
-    /// The entry as the configuration reads it.
-    pub fn config(&self) -> Option<AgentConfig> {
-        let file = json!({"agents": {&self.alias: self.entry}}).to_string();
-        UwfConfig::parse(&file, "config.json").0.agents.remove(&self.alias)
-    }
-}
-
 /// A way to run a known agent.
 struct KnownAgentEntry {
     alias: &'static str,
@@ -119,6 +111,12 @@ fn own_choice(name: &str, title: String) -> AgentChoice {
 }
 
 impl AgentChoice {
+    /// The entry as the configuration reads it.
+    pub fn config(&self) -> Option<AgentConfig> {
+        let file = json!({"agents": {&self.alias: self.entry}}).to_string();
+        UwfConfig::parse(&file, "config.json").0.agents.remove(&self.alias)
+    }
+
     /// Whether its program takes the name of a model.
     pub fn takes_model(&self) -> bool {
         self.entry["command"].as_str().is_some_and(model_option::is_known)

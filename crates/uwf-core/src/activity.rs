@@ -50,6 +50,11 @@ pub fn describe_call(name: &str, arguments: &str) -> String {
     }
 }
 
+/// The result of a tool call, marked if the call was denied.
+pub fn call_result(said: String, is_denied: bool) -> String {
+    if is_denied { denied_result(&said) } else { said }
+}
+
 /// The result of a tool call that was denied, with what the program said about it.
 pub fn denied_result(said: &str) -> String {
     match said.trim_end() {
@@ -64,8 +69,19 @@ pub fn is_denied(result: &str) -> bool {
     result.lines().next_back() == Some(DENIED)
 }
 
+/// Denied tool calls, each once, by their names and arguments.
+pub fn denied_calls(calls: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let mut denied = Vec::new();
+    for call in calls.into_iter().map(|(name, arguments)| denied_call(&name, &arguments)) {
+        if !denied.contains(&call) {
+            denied.push(call);
+        }
+    }
+    denied
+}
+
 /// A denied tool call in few words: `Bash(cargo test)`.
-pub fn denied_call(name: &str, arguments: &str) -> String {
+fn denied_call(name: &str, arguments: &str) -> String {
     let call = match CallSubject::of_call(name, arguments) {
         Some(CallSubject::Command(subject) | CallSubject::Path(subject)) if subject != name => {
             format!("{}({subject})", one_line(name))

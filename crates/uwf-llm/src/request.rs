@@ -59,8 +59,8 @@ pub struct ChatRequest {
     pub temperature: Option<f64>,
     /// Most output tokens; `None` leaves it to the provider.
     pub max_tokens: Option<u32>,
-    /// Positions in the first user message up to which later requests probably begin alike, ascending. A provider with a prompt cache that
-    /// has to be told may cache up to there.
+    /// Positions in the first user message up to which later requests probably begin alike, ascending. Anthropic caches only up to such
+    /// marks; other providers ignore them.
     pub shared_ends: Vec<usize>,
     /// Whether to stream the reply. Streaming detects a silent provider sooner.
     pub stream: bool,

@@ -169,7 +169,7 @@ fn result(block: &Value) -> String {
     let said = content(block.get("content"));
     let is_error = block.get("is_error").and_then(Value::as_bool) == Some(true);
     let is_denied = is_error && DENIALS.iter().any(|words| said.starts_with(words));
-    if is_denied { activity::denied_result(&said) } else { said }
+    activity::call_result(said, is_denied)
 }
 
 /// Tokens of a message. Its first events count fewer output tokens than its last.

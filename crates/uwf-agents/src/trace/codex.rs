@@ -172,7 +172,7 @@ fn response_item(turns: &mut TraceTurnCollector, item: &Value, at: Option<u64>) 
             let inner = output.and_then(|output| output.get("content")).or(output);
             let said = content(inner);
             let is_denied = said == CANCELLED || DENIALS.iter().any(|words| said.starts_with(words));
-            turns.returned(call_id, &if is_denied { activity::denied_result(&said) } else { said }, at);
+            turns.returned(call_id, &activity::call_result(said, is_denied), at);
         }
         _ => {}
     }

@@ -44,7 +44,7 @@ fn completed(turns: &mut TraceTurnCollector, event: &Value, at: Option<u64>) {
     // A result is `{success: …}`, `{error: …}`, `{rejected: …}`: keep the word as well as its contents.
     let result = shown(call.get("result"));
     let is_denied = ["rejected", "permissionDenied"].iter().any(|word| call["result"].get(word).is_some());
-    turns.returned(text(event, "call_id"), &if is_denied { activity::denied_result(&result) } else { result }, at);
+    turns.returned(text(event, "call_id"), &activity::call_result(result, is_denied), at);
 }
 
 /// Name and data of the tool: `{"readToolCall": {args, result}}`, or `{"function": {name, arguments}}`.

@@ -51,7 +51,7 @@ fn result(event: &Value) -> String {
             let said = some_text(error, "message").unwrap_or(error.to_string());
             let is_denied =
                 text(error, "type") == "policy_violation" || DENIALS.iter().any(|words| said.contains(words));
-            if is_denied { activity::denied_result(&said) } else { said }
+            activity::call_result(said, is_denied)
         }
         _ => content(event.get("output")),
     }

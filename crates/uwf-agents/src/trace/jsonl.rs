@@ -102,7 +102,7 @@ fn call(call: &Value) -> AgentToolCall {
     AgentToolCall {
         name: text(call, "name").to_owned(),
         arguments: clip(&shown(call.get("arguments"))),
-        result: clip(&if is_denied { activity::denied_result(&result) } else { result }),
+        result: clip(&activity::call_result(result, is_denied)),
         duration_ms: count(call, "durationMs").unwrap_or(0),
     }
 }

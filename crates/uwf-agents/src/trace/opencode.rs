@@ -111,8 +111,10 @@ fn tool(turns: &mut TraceTurnCollector, part: &Value) {
         turns.called(id, text(part, "tool"), &shown(state.get("input")), begun);
     }
     let result = match some_text(state, "error") {
-        Some(error) if DENIALS.iter().any(|words| error.starts_with(words)) => activity::denied_result(&error),
-        Some(error) => error,
+        Some(error) => {
+            let is_denied = DENIALS.iter().any(|words| error.starts_with(words));
+            activity::call_result(error, is_denied)
+        }
         None => shown(state.get("output")),
     };
     let took = begun.zip(ended).map_or(0, |(begun, ended)| ended.saturating_sub(begun));

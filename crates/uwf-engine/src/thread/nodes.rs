@@ -115,17 +115,10 @@ pub(crate) fn denied_in_attempt(store: &Store, attempt: NodeHash) -> Vec<String>
     let traced: Option<TracedAttempt> = typed(store, attempt).ok();
     let turns = traced.into_iter().flat_map(|traced| traced.turns);
     let calls = turns.filter_map(|turn| typed::<ReactTurn>(store, turn).ok()).flat_map(|turn| turn.tool_calls);
-    let mut denied = Vec::new();
-    for call in calls.filter_map(|call| typed::<ReactToolCall>(store, call).ok()) {
-        let text = |hash| typed::<ContentNode>(store, hash).map(|content| content.text).unwrap_or_default();
-        if activity::is_denied(&text(call.result)) {
-            let call = activity::denied_call(&call.name, &text(call.arguments));
-            if !denied.contains(&call) {
-                denied.push(call);
-            }
-        }
-    }
-    denied
+    let calls = calls.filter_map(|call| typed::<ReactToolCall>(store, call).ok());
+    let text = |hash| typed::<ContentNode>(store, hash).map(|content| content.text).unwrap_or_default();
+    let denied = calls.filter(|call| activity::is_denied(&text(call.result)));
+    activity::denied_calls(denied.map(|call| (call.name, text(call.arguments))))
 }
 
 /// Reads a payload as its Rust type.

@@ -97,8 +97,8 @@ pub(crate) fn refuse_secrets(home: &Home, drafts: &[NodeDraft]) -> Result<()> {
     }
 }
 
-/// Role instructions and the last line of prompts, which are the same in every thread, in the form most agents receive. Otherwise the first prompt of each role would
-/// store them, with one more wait for the disk in that step. Nothing depends on them.
+/// Instructions of roles and the last line of prompts, which are the same in every thread, in the form most agents receive. Otherwise the
+/// first prompt of each role would store them, with one more wait for the disk in that step. Nothing depends on them.
 fn instructions(home: &Home, workflow: &Workflow, schemas: &[NodeDraft]) -> Result<Vec<NodeDraft>> {
     let instruction = |(name, role): (&String, &Role)| {
         // Read it as a reader of the store sees it: the file may order its keys differently, which makes a different text.

@@ -172,8 +172,7 @@ impl GitRunner<'_> {
     }
 }
 
-/// Parses the output of such a `git log`. Commits by a role are left out: the next snapshot has their
-/// changes.
+/// Parses the output of such a `git log`. Commits by a role are left out: the next snapshot has their changes.
 fn read_changes(listed: &str) -> Vec<StepChange> {
     let mut parts = listed.split('\0').peekable();
     let mut found = Vec::new();

@@ -50,9 +50,8 @@ pub(super) fn removable(home: &Home, id: &ThreadId, discard: bool) -> Result<Vec
     Ok(generations)
 }
 
-/// Rejects a child thread that has completed, or failed for a group that continues without it, while its parent needs the result: it would be
-/// paid for again. A stuck parent may be unable to
-/// use the result of a workflow, so that thread can go. A branch cannot.
+/// Rejects a child thread that has completed, or failed for a group that continues without it, while its parent needs the result: it would
+/// be paid for again. A stuck parent may be unable to use the result of a workflow, so that thread can go. A branch cannot.
 fn refuse_needed(home: &Home, id: &ThreadId) -> Result<()> {
     let has_result =
         |line: &HistoryLine| line.status == EndStatus::Completed || line.outcome.as_deref() == Some(outcome::FAILED);

@@ -14,7 +14,7 @@ use crate::root::home::Home;
 use crate::thread::load::Thread;
 use crate::thread::steps::StepParts;
 
-/// What to do about groups that are nested too deep.
+/// The hint for groups that are nested too deep.
 pub(crate) const NESTED_GROUPS_HINT: &str = "to allow groups nested deeper, raise `maxDepth` in config.yaml";
 
 /// Checks that an agent can start on this machine. The crate of the built-in agents knows their requirements; this crate does not. The

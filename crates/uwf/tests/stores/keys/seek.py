@@ -27,7 +27,7 @@ def words(pid):
 
 
 def processes():
-    """The processes of uwf without those of other tests: reading a pipe removes its bytes."""
+    """Processes of uwf. Reading a pipe removes its bytes, so processes known to be of other tests are left out."""
     own = f"HOME={os.environ['HOME']}".encode()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if int(pid) == os.getpid() or not words(pid)[0].endswith(b"/uwf"):
