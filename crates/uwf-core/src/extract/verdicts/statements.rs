@@ -248,7 +248,11 @@ impl<'w> ClauseWords<'w> {
 
     /// Whether the words at an index are a verdict about the work: `this is a hard no`, `it's a no`.
     fn is_impersonal(&self, at: usize) -> bool {
-        let before = &self.words[..at];
+        // `Unfortunately I have to turn this down`.
+        let is_lead =
+            |word: &&str| is_one(word, &["unfortunately", "sadly", "so", "therefore", "hence", "sorry", "overall"]);
+        let lead = self.words[..at].iter().take_while(|word| is_lead(word)).count();
+        let before = &self.words[lead..at];
         let is_work = before.first().is_some_and(|word| is_one(word, &["this", "it's", "that's", "it"]));
         let is_own = before.first().is_some_and(|word| is_one(word, &["i", "i'm", "i'd", "i'll", "i've"]));
         let begins = at == 0 && matches!(self.words.first(), Some(&("i" | "i'm" | "we" | "we're")));
