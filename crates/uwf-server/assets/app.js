@@ -1,6 +1,8 @@
 // What pages do in a browser with JavaScript. All of them work without.
+import { forms } from './forms.js';
 import { keys } from './keys.js';
 import { live } from './live.js';
+import { notifyButton } from './notify.js';
 
 const { root } = document.documentElement.dataset;
 
@@ -26,6 +28,15 @@ function times() {
   }
 }
 
+/** Points in time in the reader's own time zone. */
+function ownTimes() {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  for (const time of document.querySelectorAll('time[data-ms]:not([title])')) {
+    const own = format.format(Number(time.getAttribute('data-ms')));
+    if (time.textContent !== own) time.textContent = own;
+  }
+}
+
 /** Leads a browser that comes without the server's own path, by an old link say, to where it is logged in. */
 async function comeBack() {
   const known = localStorage.root;
@@ -34,13 +45,13 @@ async function comeBack() {
     location.replace(known + (new URLSearchParams(location.search).get('next') ?? '/'));
 }
 
-document.addEventListener('submit', (event) => {
-  const form = event.target;
-  const asks = form instanceof HTMLElement && form.dataset.confirm;
-  if (asks && !confirm(asks)) event.preventDefault();
-});
+document.addEventListener('patched', ownTimes);
+document.addEventListener('patched', notifyButton);
 setInterval(durations, 1000);
 setInterval(times, 60_000);
+ownTimes();
+notifyButton();
 comeBack();
+forms();
 live();
 keys();

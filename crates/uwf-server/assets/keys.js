@@ -1,5 +1,7 @@
 // Keys. Rows are [data-row], opened by what is [data-open] in them. What has data-key="a" is pressed by the key a, in the current row first.
+import { offer } from './bulk.js';
 import { toggle } from './live.js';
+import { say } from './say.js';
 
 /** What is done by no element. @type {[keys: string, what: string, act?: () => unknown][]} */
 const KEYS = [
@@ -7,7 +9,7 @@ const KEYS = [
   ['k', 'row before', () => move(-1)],
   ['Enter', 'open', () => document.activeElement?.matches('a,button,summary') || open()],
   ['o', 'open', open],
-  ['x', 'select', select],
+  ['x', 'select, for actions on several', select],
   ['d', 'compare two selected', compare],
   ['/', 'search', () => find('[type=search]')?.focus()],
   ['g t', 'threads', () => go('/')],
@@ -46,8 +48,6 @@ const isOff = () => localStorage.keys === 'off';
 const { base = '', root = '' } = document.documentElement.dataset;
 /** @param {string} path @param {string} [at] */
 const go = (path, at = base) => location.assign(at + path);
-/** @param {string} text */
-const say = (text) => find('#notice')?.replaceChildren(text);
 
 export function keys() {
   document.addEventListener('keydown', pressed);
@@ -62,7 +62,8 @@ function pressed(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || find('dialog[open]')) return;
   if (target instanceof HTMLElement && target.matches('input:not([type=checkbox]),textarea,select')) {
-    if (key === 'Escape') target.blur();
+    // The row that it is in stays the current one.
+    if (key === 'Escape') current()?.focus() ?? target.blur();
     return;
   }
   if (isOff() && key.length === 1) return;
@@ -78,8 +79,9 @@ function pressed(event) {
 
 /** @param {HTMLElement} it */
 function press(it) {
-  if (it.matches('input,textarea,select')) it.focus();
-  else it.click();
+  if (it.matches('input,textarea,select')) return it.focus();
+  it.click();
+  if (it.matches('.act[open] > summary')) find('input:not([type=hidden]),textarea,select', it.parentElement ?? main)?.focus();
 }
 
 /** @param {number} by */
@@ -98,6 +100,7 @@ function open() {
 function select() {
   current()?.toggleAttribute('data-selected');
   say(`${selected().length} selected`);
+  offer(selected());
 }
 
 function compare() {
@@ -125,6 +128,7 @@ async function copy(it = current() ?? main) {
 function back() {
   const all = selected();
   for (const row of all) row.removeAttribute('data-selected');
+  offer([]);
   if (!all.length && location.pathname !== base + '/') history.length > 1 ? history.back() : go('/');
 }
 

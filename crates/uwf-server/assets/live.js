@@ -1,7 +1,10 @@
 // Follows changes: the server says that something changed, the page is fetched again and patched. Of the visible tabs that show
 // the same one listens and tells the others, as a browser opens six connections to a server at most. Hidden tabs do nothing.
+import { notifies, tell as notify } from './notify.js';
 import { patch } from './patch.js';
 
+// Milliseconds without a sign of the server after which the connection counts as lost; it sends one every 15 seconds.
+const SILENCE = 40_000;
 const EVENTS = ['threads', 'thread', 'attempt', 'turn', 'output', 'failed', 'step', 'state', 'end'];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
@@ -11,13 +14,26 @@ let isOn = sessionStorage.getItem('live') !== 'off';
 let tag = '';
 let isBusy = false;
 let isStale = false;
+let isHeld = false;
+let heard = 0;
 let listening = new AbortController();
 
 export function live() {
   if (!button) return;
   button.onclick = toggle;
   document.addEventListener('visibilitychange', follow);
+  addEventListener('online', follow);
+  // A thread that has ended changes no more, and neither does what a refused form shows.
+  document.addEventListener('patched', () => main.dataset.live || follow());
+  // Shows the changes that came while somebody was typing.
+  main.addEventListener('focusout', () => setTimeout(() => isHeld && !isTyping() && refresh()));
   follow();
+}
+
+/** Whether somebody types in the page, which must not move under their hands. */
+function isTyping() {
+  const it = document.activeElement;
+  return main.contains(it) && !!it?.matches('textarea,select,input:not([type=checkbox])');
 }
 
 export function toggle() {
@@ -37,7 +53,7 @@ function follow() {
   listening.abort();
   show(isOn ? 'live' : 'off');
   const path = main.dataset.live;
-  if (!isOn || !path || document.hidden) return;
+  if (!isOn || !path || (document.hidden && !notifies())) return;
   const { signal } = (listening = new AbortController());
   const others = new BroadcastChannel(path);
   /** @param {string} news */
@@ -60,9 +76,19 @@ function follow() {
 /** Resolves once it is over. @param {string} path @param {(news: string) => void} tell @param {AbortSignal} signal */
 function listen(path, tell, signal) {
   const source = new EventSource(path);
+  heard = Date.now();
   for (const name of EVENTS) source.addEventListener(name, () => tell('changed'));
+  for (const name of [...EVENTS, 'alive']) source.addEventListener(name, () => (heard = Date.now()));
+  const watchdog = setInterval(() => {
+    if (signal.aborted || source.readyState === EventSource.CLOSED) return clearInterval(watchdog);
+    if (Date.now() - heard < SILENCE) return;
+    clearInterval(watchdog);
+    tell('reconnecting');
+    source.close();
+    setTimeout(() => signal.aborted || follow(), 1000);
+  }, 5000);
   source.addEventListener('end', () => source.close());
-  source.onopen = () => tell('live');
+  source.onopen = () => ((heard = Date.now()), tell('live'));
   source.onerror = () => {
     tell('reconnecting');
     // A browser comes back by itself unless it got an answer that is none; then it is tried again in some seconds.
@@ -73,15 +99,18 @@ function listen(path, tell, signal) {
 
 async function refresh() {
   isStale = true;
-  if (isBusy) return;
+  isHeld = isTyping();
+  if (isHeld && button) button.title = 'Changes are shown once you have left the field';
+  if (isBusy || isHeld) return;
   isBusy = true;
-  while (isStale && isOn && !document.hidden) {
+  while (isStale && isOn && (!document.hidden || notifies()) && !isTyping()) {
     isStale = false;
     await draw().catch(() => show('reconnecting'));
     // A page that changes all the time is fetched five times a second at most.
     await new Promise((over) => setTimeout(over, 200));
   }
   isBusy = false;
+  isHeld = isStale;
 }
 
 async function draw() {
@@ -92,9 +121,11 @@ async function draw() {
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const wanted = fresh.getElementById('main');
   if (!wanted || !isOn) return;
+  // Somebody began to type meanwhile.
+  if (isTyping()) return void (isStale = true);
   tag = found;
   document.title = fresh.title;
+  notify(main, wanted);
   patch(main, wanted);
-  // A thread that has ended changes no more.
-  if (!main.dataset.live) follow();
+  document.dispatchEvent(new Event('patched'));
 }

@@ -1,6 +1,7 @@
 //! The HTTP API: the reports of the commands as JSON.
 
 pub(crate) mod actions;
+pub(crate) mod and_run;
 pub(crate) mod answer;
 pub(crate) mod cost;
 pub(crate) mod doctor;
@@ -13,6 +14,7 @@ pub(crate) mod start;
 mod steps;
 mod threads;
 pub(crate) mod workflows;
+mod yes_or_no;
 
 use axum::Router;
 

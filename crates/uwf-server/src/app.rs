@@ -1,10 +1,13 @@
 //! The state that every request has: the storage root and its readers.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use json_cas::NodeHash;
 use parking_lot::Mutex;
 use uwf_engine::root::home::Home;
+use uwf_engine::verbs::diff::FileSums;
 use uwf_engine::views::cost::CostMemory;
 use uwf_engine::views::list::TaskMemory;
 use uwf_engine::views::ps::RunningMemory;
@@ -40,7 +43,12 @@ pub(crate) struct ServerCaches {
     tasks: Mutex<TaskMemory>,
     /// By attempt, as long as it runs.
     running: Mutex<RunningMemory>,
+    /// By start and head of a thread; `None` if its files are not known.
+    files: Mutex<HashMap<(NodeHash, NodeHash), Option<FileSums>>>,
 }
+
+/// Most threads whose changed files are kept. Beyond that, the cache is emptied.
+const FILES: usize = 2000;
 
 impl ServerCaches {
     /// Adds up costs with the memory, or with an empty one while another request uses it, which may take long.
@@ -57,6 +65,26 @@ impl ServerCaches {
     /// everything again.
     pub(crate) fn with_running<T>(&self, work: impl FnOnce(&mut RunningMemory) -> T) -> T {
         work(&mut self.running.lock())
+    }
+}
+
+impl ServerCaches {
+    /// The changed files between the start and the head of a thread; `read` asks git.
+    pub(crate) fn with_files(
+        &self,
+        key: (NodeHash, NodeHash),
+        read: impl FnOnce() -> Option<FileSums>,
+    ) -> Option<FileSums> {
+        if let Some(known) = self.files.lock().get(&key) {
+            return *known;
+        }
+        let sums = read();
+        let mut files = self.files.lock();
+        if files.len() >= FILES {
+            files.clear();
+        }
+        files.insert(key, sums);
+        sums
     }
 }
 

@@ -55,9 +55,13 @@ const ASSETS: &[StaticAsset] = &[
     StaticAsset { name: "steps.css", kind: CSS, content: include_str!("../assets/steps.css") },
     StaticAsset { name: "workflows.css", kind: CSS, content: include_str!("../assets/workflows.css") },
     StaticAsset { name: "app.js", kind: JAVASCRIPT, content: include_str!("../assets/app.js") },
+    StaticAsset { name: "bulk.js", kind: JAVASCRIPT, content: include_str!("../assets/bulk.js") },
+    StaticAsset { name: "forms.js", kind: JAVASCRIPT, content: include_str!("../assets/forms.js") },
     StaticAsset { name: "keys.js", kind: JAVASCRIPT, content: include_str!("../assets/keys.js") },
     StaticAsset { name: "live.js", kind: JAVASCRIPT, content: include_str!("../assets/live.js") },
+    StaticAsset { name: "notify.js", kind: JAVASCRIPT, content: include_str!("../assets/notify.js") },
     StaticAsset { name: "patch.js", kind: JAVASCRIPT, content: include_str!("../assets/patch.js") },
+    StaticAsset { name: "say.js", kind: JAVASCRIPT, content: include_str!("../assets/say.js") },
     StaticAsset { name: "icon.svg", kind: "image/svg+xml", content: include_str!("../assets/icon.svg") },
 ];
 
@@ -125,7 +129,7 @@ mod tests {
     use super::*;
 
     /// Bytes of all scripts together.
-    const MAX_SCRIPTS: usize = 10_700;
+    const MAX_SCRIPTS: usize = 18_500;
 
     #[test]
     fn scripts_stay_small() {
@@ -135,7 +139,7 @@ mod tests {
     }
 
     /// Bytes of all style sheets together, as sent and before compression.
-    const MAX_STYLES: (usize, usize) = (8 << 10, 30 << 10);
+    const MAX_STYLES: (usize, usize) = (10 << 10, 40 << 10);
 
     #[test]
     fn styles_stay_small() {

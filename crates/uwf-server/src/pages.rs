@@ -4,6 +4,7 @@ mod again;
 mod compare;
 mod cost;
 mod doctor;
+mod files;
 mod forms;
 mod inbox;
 pub(crate) mod layout;

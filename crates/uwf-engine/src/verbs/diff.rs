@@ -132,6 +132,30 @@ pub struct ComparedFiles {
     pub patch_is_lossy: bool,
 }
 
+/// Number of changed files, and of added and removed lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileSums {
+    /// Changed files.
+    pub files: usize,
+    /// Added lines.
+    pub added: u64,
+    /// Removed lines.
+    pub removed: u64,
+}
+
+impl ComparedFiles {
+    /// The sums of all changed files. A binary file has no lines.
+    #[must_use]
+    pub fn sums(&self) -> FileSums {
+        let add = |sums: FileSums, file: &FileChange| FileSums {
+            files: sums.files + 1,
+            added: sums.added + file.added.unwrap_or(0),
+            removed: sums.removed + file.removed.unwrap_or(0),
+        };
+        self.changed.iter().fold(FileSums::default(), add)
+    }
+}
+
 /// Compares two steps, or two threads. Without `b`, compares the newest step of `a` with the step before. For two threads, compares the
 /// outputs of the steps that they do not share, each with the output at the same position, and groups branch by branch.
 ///

@@ -42,6 +42,8 @@ pub struct CostRequest {
     pub threads: Vec<ThreadId>,
     /// Only costs since this time (Unix milliseconds).
     pub since: Option<u64>,
+    /// Only costs before this time (Unix milliseconds).
+    pub until: Option<u64>,
     /// The subject of each row.
     pub by: CostBy,
 }
@@ -283,6 +285,7 @@ struct CostLedger<'h> {
     /// Whether a child thread is named by its place in the groups above it. In the costs of all threads it may come before its parent.
     names_places: bool,
     since: u64,
+    until: u64,
     reader: CostReader<'h>,
     rows: BTreeMap<RowKey, SpendingTotals>,
     total: SpendingTotals,
@@ -319,6 +322,7 @@ impl<'h> CostLedger<'h> {
             by: request.by,
             names_places: false,
             since: request.since.unwrap_or(0),
+            until: request.until.unwrap_or(u64::MAX),
             reader: CostReader { home, runs, memory, workflows: HashMap::new() },
             rows: BTreeMap::new(),
             total: SpendingTotals::default(),
@@ -355,7 +359,7 @@ impl<'h> CostLedger<'h> {
             self.failures(&mut account, thread, standing.head, record);
         }
         self.children_without_step(&mut account, thread, standing.head, 0);
-        if self.by == CostBy::Thread && self.since == 0 {
+        if self.by == CostBy::Thread && self.since == 0 && self.until == u64::MAX {
             // A thread without costs also gets a row.
             self.rows.entry(account.row.clone()).or_default();
         }
@@ -455,7 +459,7 @@ impl<'h> CostLedger<'h> {
     }
 
     fn run(&mut self, account: &CostAccount, known: &KnownRun, is_new: bool) {
-        if known.at_ms < self.since {
+        if !(self.since..self.until).contains(&known.at_ms) {
             return;
         }
         let prices = spending::run_prices(self.config, known.model.as_deref());

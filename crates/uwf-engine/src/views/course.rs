@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use json_cas::NodeHash;
+use uwf_core::moderator::NextAction;
 use uwf_core::workflow::{CourseBranch, END, GraphCourse, Workflow};
 
 use crate::error::Result;
 use crate::thread::chain::role_key;
+use crate::thread::moderate;
 use crate::thread::nodes;
 use crate::thread::state::ThreadState;
 use crate::views::groups::{BranchStatus, GroupStatus};
@@ -41,7 +43,14 @@ pub fn thread_course(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
     }
     let at = match standing.state {
         ThreadState::Completed => END.to_owned(),
-        _ => standing.at_role.clone().unwrap_or_else(|| thread.position().to_owned()),
+        _ => {
+            // Between two steps, the thread is where it goes next.
+            let next = || match moderate::glance(thread, &workflow)? {
+                NextAction::Role(role) => Some(role),
+                NextAction::End(_) => Some(END.to_owned()),
+            };
+            standing.at_role.clone().or_else(next).unwrap_or_else(|| thread.position().to_owned())
+        }
     };
     let course = GraphCourse { roles, at, state: standing.state_in_words(), ..GraphCourse::default() };
     Ok(ThreadCourse { hash: thread.start.workflow, workflow, course, state: standing.state })

@@ -1,6 +1,7 @@
-//! Results of a workflow's conditions the last time a thread left each role.
+//! Results of a workflow's conditions: the last time a thread left each role, and before its newest steps.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use uwf_core::moderator::TriedTransition;
 use uwf_core::workflow::{START, Workflow};
@@ -33,6 +34,20 @@ pub fn last(thread: &Thread<'_>, workflow: &Workflow) -> BTreeMap<String, LastDe
     let decided = places.into_iter().take(MOST).filter_map(|(after, role)| {
         let decision = moderate::glance_at_decision(&thread.as_of(after).ok()?, workflow)?;
         Some((role.to_owned(), LastDecision { after, tried: decision.trace }))
+    });
+    decided.collect()
+}
+
+/// The decisions for the newest steps in a range of positions from 0, by the position of the step that was chosen. Omits the same decisions
+/// as [`last`], and those for older steps.
+pub fn for_steps(
+    thread: &Thread<'_>,
+    workflow: &Workflow,
+    range: Range<usize>,
+) -> BTreeMap<usize, Vec<TriedTransition>> {
+    let decided = range.rev().take(MOST).filter_map(|index| {
+        let decision = moderate::glance_at_decision(&thread.as_of(index).ok()?, workflow)?;
+        Some((index, decision.trace))
     });
     decided.collect()
 }

@@ -4,21 +4,25 @@ use std::ops::Range;
 
 use uwf_core::config::UwfConfig;
 use uwf_core::spending::{self, SpendingTotals};
-use uwf_core::thread::Step;
+use uwf_core::thread::{Step, ThreadId};
 
+use crate::attempt::child_threads;
 use crate::error::Result;
 use crate::thread::load::Thread;
 use crate::thread::runs::RunReader;
+use crate::views::cost;
 
 /// A step with its cost and duration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedStep {
     /// The step in full.
     pub step: Step,
-    /// Spending of its agent, including earlier failed attempts. Empty if a child thread played the role: its own steps show the cost.
+    /// Spending of its agent, including earlier failed attempts; if a child thread played the role, of that thread.
     pub spent: SpendingTotals,
-    /// Duration of its attempt in milliseconds, as far as recorded.
+    /// Duration of its attempt in milliseconds, as far as recorded; if a child thread played the role, of all its attempts.
     pub took_ms: u64,
+    /// The child thread that played the role, if this machine knows it.
+    pub child: Option<ThreadId>,
 }
 
 /// Some steps of a thread, by their positions from 0. Reads each step's node, output and detail.
@@ -31,6 +35,12 @@ pub fn timeline(thread: &Thread<'_>, config: &UwfConfig, range: Range<usize>) ->
     let mut timed = Vec::new();
     for index in range.start.min(count)..range.end.min(count) {
         let step = thread.whole_step(index)?;
+        if step.is_child_thread {
+            let child = child_threads::that_played(&thread.as_of(index)?, &step.role).unwrap_or_default();
+            let spent = cost::of_step(thread.home(), config, step.hash);
+            timed.push(TimedStep { step, took_ms: spent.duration_ms, spent, child });
+            continue;
+        }
         let runs = reader.of_step(step.hash).unwrap_or_default();
         let mut spent = SpendingTotals::default();
         for run in &runs.runs {
@@ -38,7 +48,7 @@ pub fn timeline(thread: &Thread<'_>, config: &UwfConfig, range: Range<usize>) ->
         }
         let made = runs.runs.iter().find(|run| !run.run.has_failed);
         let took_ms = made.map_or(0, |run| run.run.duration_ms);
-        timed.push(TimedStep { step, spent, took_ms });
+        timed.push(TimedStep { step, spent, took_ms, child: None });
     }
     Ok(timed)
 }

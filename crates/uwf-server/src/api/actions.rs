@@ -19,6 +19,7 @@ use uwf_engine::verbs::pause::PauseReport;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 
+use super::and_run::{self, RUN};
 use super::answer;
 use super::start::{INPUT, INPUT_OF, LABEL, LABEL_OF, STRICT_LIMITS, with_labels, with_strict_limits};
 use crate::app::AppState;
@@ -142,7 +143,7 @@ pub(crate) fn names_attempt(action: &str) -> bool {
 }
 
 /// Fields of all actions or of one that are not options of a command.
-const OWN: [&str; 8] = ["expectedHead", "wait", "back", "step", "prompt", "data", "text", "question"];
+const OWN: [&str; 9] = ["expectedHead", "wait", "back", "step", "prompt", "data", "text", "question", RUN];
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads/{thread}/{action}", post(act))
@@ -165,8 +166,7 @@ async fn act(
     }
     let change = change(&app, action, &thread, &fields).await?;
     let wait = Duration::from_secs(wait(&fields)?);
-    let done = changes::run(&app, if action.is_long { change.waits(wait) } else { change }).await;
-    match done.map_err(|failure| failure.of_fields(action.options))? {
+    match perform(&app, action, (&thread, &fields), change, wait).await? {
         ChangeOutcome::Reported(code, report) => Ok((failure::status(code), Json(report)).into_response()),
         ChangeOutcome::GoesOn => {
             let status = status(&app, thread).await?;
@@ -182,8 +182,23 @@ async fn by_form(
     fields: &RequestFields,
 ) -> Result<Response, HttpFailure> {
     let change = change(app, action, thread, fields).await?;
-    let done = changes::run(app, if action.is_long { change.waits(FORM_WAIT) } else { change }).await;
-    in_browser(thread, fields, done.map_err(|failure| failure.of_fields(action.options)))
+    in_browser(thread, fields, perform(app, action, (thread, fields), change, FORM_WAIT).await)
+}
+
+/// Makes a change, and runs the thread if the request asks for it. A long change continues by itself after `wait`.
+async fn perform(
+    app: &AppState,
+    action: &ApiAction,
+    (thread, fields): (&ThreadId, &RequestFields),
+    change: ChangeCommand,
+    wait: Duration,
+) -> Result<ChangeOutcome, HttpFailure> {
+    let wait = action.is_long.then_some(wait);
+    let done = match and_run::is_asked(action.name, fields)? {
+        true => and_run::change_and_run(app, change, thread.clone(), wait).await,
+        false => changes::run(app, ChangeCommand { wait, ..change }).await,
+    };
+    done.map_err(|failure| failure.of_fields(action.options))
 }
 
 fn sent(action: &ApiAction, thread: &ThreadId, fields: RequestFields) -> SentForm {
@@ -235,7 +250,10 @@ async fn change(
             name == INPUT || name == STRICT_LIMITS || name.starts_with(INPUT_OF) || name.starts_with(LABEL_OF);
         action.name == "fork" && is_known
     };
-    let is_known = |name: &str| OWN.contains(&name) || options.iter().any(|(field, _)| field == name);
+    let is_known = |name: &str| match name {
+        RUN => and_run::is_possible(action.name),
+        name => OWN.contains(&name) || options.iter().any(|(field, _)| field == name),
+    };
     if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !of_fork(name)) {
         let own: &[&str] = match action.name {
             "fork" => &["expectedHead", "step", "prompt", INPUT, "input.NAME", "label.KEY", STRICT_LIMITS],

@@ -2,7 +2,7 @@
 
 use json_cas::CompiledSchema;
 use serde_json::Value;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::{self, OpenQuestion};
 use uwf_engine::views::thread_now::ThreadNow;
@@ -21,16 +21,22 @@ pub(crate) struct QuestionWithSchema {
     pub(crate) asked: OpenQuestion,
     /// Schema of the role's output.
     pub(crate) schema: Value,
+    /// The role's goal.
+    pub(crate) goal: String,
+    /// The newest step, which the person usually decides about.
+    pub(crate) last: Option<Step>,
 }
 
 /// The question of a thread.
 pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailure> {
     let (home, asked) = (now.thread.home(), answer::asked_at(now)?);
-    let workflow = Thread::load_at(home, asked.thread.clone(), asked.head)?.workflow()?;
+    let thread = Thread::load_at(home, asked.thread.clone(), asked.head)?;
+    let workflow = thread.workflow()?;
     let role = workflow.roles.get(&asked.role);
     let role = role.ok_or_else(|| HttpFailure::internal(format!("the workflow has no role {}", asked.role)))?;
     let schema = home.store().schema(role.meta).map_err(uwf_engine::error::Error::from)?;
-    Ok(QuestionWithSchema { asked, schema: CompiledSchema::value(&schema).clone() })
+    let schema = CompiledSchema::value(&schema).clone();
+    Ok(QuestionWithSchema { schema, goal: role.goal.clone(), last: thread.newest_step()?, asked })
 }
 
 /// Adds the person's answer to the command.

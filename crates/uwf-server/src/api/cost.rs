@@ -20,6 +20,8 @@ use crate::named;
 pub(crate) struct CostQuery {
     /// An age, or a day; empty for all time.
     pub(crate) since: Option<String>,
+    /// The end of the period, in the same form.
+    pub(crate) until: Option<String>,
     /// Grouping of rows.
     pub(crate) by: Option<CostBy>,
 }
@@ -68,18 +70,19 @@ async fn table(
 
 /// Adds up the costs of all threads, or of one.
 pub(crate) async fn costs(app: &AppState, thread: Option<String>, asked: CostQuery) -> Result<CostReport, HttpFailure> {
-    let since = asked.since.as_deref().filter(|typed| !typed.is_empty()).map(since).transpose()?;
+    let time = |typed: &Option<String>| typed.as_deref().filter(|typed| !typed.is_empty()).map(time).transpose();
+    let (since, until) = (time(&asked.since)?, time(&asked.until)?);
     let (cwd, memory) = (app.cwd().to_owned(), app.memory());
     app.read(move |home| {
         let threads = thread.iter().map(|typed| named::thread(home, typed)).collect::<Result<_, _>>()?;
-        let request = CostRequest { threads, since, by: asked.by.unwrap_or_default() };
+        let request = CostRequest { threads, since, until, by: asked.by.unwrap_or_default() };
         let config = project::config(home, &cwd)?;
         Ok(memory.with_costs(|memory| cost::cost_again(home, &config, &request, memory))?)
     })
     .await
 }
 
-fn since(typed: &str) -> Result<u64, HttpFailure> {
+fn time(typed: &str) -> Result<u64, HttpFailure> {
     cost::since(typed).ok_or_else(|| {
         HttpFailure::bad_request(format!("`{typed}` is not a time"))
             .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")

@@ -21,6 +21,7 @@ use uwf_engine::views::steps::StepListing;
 use uwf_engine::views::why::ThreadExplanation;
 
 use super::actions::{ACTIONS, ApiAction, EXPECT_ATTEMPT, SchemaOf};
+use super::and_run;
 use super::start;
 use super::threads::ThreadAnswer;
 use crate::app::AppState;
@@ -93,7 +94,8 @@ fn openapi(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "required": ["openapi", "info", "paths", "components"] })
 }
 
-const COSTS: [QueryParameter; 2] = [QueryParameter::Option("since"), QueryParameter::Option("by")];
+const COSTS: [QueryParameter; 3] =
+    [QueryParameter::Option("since"), QueryParameter::Option("by"), QueryParameter::Option("until")];
 
 const ENDPOINTS: &[ReadEndpoint] = &[
     report::<Vec<NamedThreadRow>>(
@@ -353,6 +355,11 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
             properties.insert("wait".to_owned(), wait);
         }
         _ => {}
+    }
+    if and_run::is_possible(action.name) {
+        let run = "Whether the thread runs afterwards, until it is done, waiting, stuck or at a limit. Then `run` of the answer is the report \
+                   of the run, or null if it continues.";
+        properties.insert(and_run::RUN.to_owned(), json!({ "type": "boolean", "default": false, "description": run }));
     }
     let body = json!({ "type": "object", "properties": properties, "required": required });
     json!({

@@ -1,7 +1,6 @@
 //! `POST /api/threads`: starts a thread, and runs it on request.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,15 +11,14 @@ use serde_json::{Value, json};
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::load::Thread;
 
+use super::and_run::{self, RUN};
+use super::yes_or_no::yes_or_no;
 use crate::app::AppState;
 use crate::changes::{self, ChangeCommand, ChangeOutcome};
 use crate::command_line::json_name;
 use crate::failure::HttpFailure;
 use crate::fields::RequestFields;
 use crate::respond::wants_json;
-
-/// How long a request waits for the run: long enough to see that it is rejected. It continues by itself.
-const RUN_WAIT: Duration = Duration::from_millis(800);
 
 /// Prefix of the name of a field with the agent of a role.
 pub(crate) const AGENT_OF: &str = "agent.";
@@ -44,7 +42,7 @@ pub(super) const AGENT: &str = "agent";
 pub(super) const LABEL: &str = "label";
 
 /// Fields that are not options of the same name.
-const OWN: [&str; 6] = ["workflow", "prompt", INPUT, "worktree", STRICT_LIMITS, "run"];
+const OWN: [&str; 6] = ["workflow", "prompt", INPUT, "worktree", STRICT_LIMITS, RUN];
 
 /// The field that makes limits without effect an error.
 pub(super) const STRICT_LIMITS: &str = "strictLimits";
@@ -76,7 +74,7 @@ async fn start(
 /// # Errors
 /// Errors of the command, and 400 for invalid fields.
 pub(crate) async fn begin(app: &AppState, fields: &RequestFields) -> Result<Value, HttpFailure> {
-    let is_run = is_yes(fields, "run")?.unwrap_or(false);
+    let is_run = yes_or_no(fields, RUN)?.unwrap_or(false);
     check_directory(app, fields).await?;
     let mut start = change(fields)?;
     if is_run {
@@ -88,7 +86,7 @@ pub(crate) async fn begin(app: &AppState, fields: &RequestFields) -> Result<Valu
     };
     let thread = report["thread"].as_str().and_then(|thread| thread.parse::<ThreadId>().ok());
     if let Some(thread) = thread.filter(|_| is_run) {
-        report["run"] = run(app, thread).await;
+        report[RUN] = run(app, thread).await;
     }
     Ok(report)
 }
@@ -111,20 +109,8 @@ async fn check_directory(app: &AppState, fields: &RequestFields) -> Result<(), H
 /// Runs a thread from its beginning. If the request is repeated after the thread has moved on, nothing happens.
 async fn run(app: &AppState, thread: ThreadId) -> Value {
     let id = thread.clone();
-    let start = app.read(move |home| Ok(Thread::any(home, &id)?.start_hash)).await;
-    let done = match start {
-        Ok(start) => {
-            let run = ChangeCommand::new(["run"]).option("--expect-head", start);
-            let mut run = run.waits(RUN_WAIT);
-            run.line.extend(["--".to_owned(), thread.to_string()]);
-            changes::run(app, run).await
-        }
-        Err(failure) => Err(failure),
-    };
-    match done {
-        Ok(ChangeOutcome::Reported(_, report)) => report,
-        Ok(ChangeOutcome::GoesOn) => Value::Null,
-        // The thread exists, and its page shows the problem.
+    match app.read(move |home| Ok(Thread::any(home, &id)?.start_hash)).await {
+        Ok(start) => and_run::run(app, &thread, Some(start)).await,
         Err(failure) => json!({ "error": { "message": failure.message, "hints": failure.hints } }),
     }
 }
@@ -172,7 +158,7 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
         }
     }
     change = with_labels(change, fields);
-    match is_yes(fields, "worktree")? {
+    match yes_or_no(fields, "worktree")? {
         Some(true) => change.line.push("--worktree".to_owned()),
         Some(false) => change.line.push("--no-worktree".to_owned()),
         None => {}
@@ -197,17 +183,8 @@ pub(super) fn with_strict_limits(
     mut change: ChangeCommand,
     fields: &RequestFields,
 ) -> Result<ChangeCommand, HttpFailure> {
-    if is_yes(fields, STRICT_LIMITS)? == Some(true) {
+    if yes_or_no(fields, STRICT_LIMITS)? == Some(true) {
         change.line.push("--strict-limits".to_owned());
     }
     Ok(change)
-}
-
-fn is_yes(fields: &RequestFields, name: &str) -> Result<Option<bool>, HttpFailure> {
-    match fields.text(name) {
-        None | Some("") => Ok(None),
-        Some("yes" | "true") => Ok(Some(true)),
-        Some("no" | "false") => Ok(Some(false)),
-        Some(other) => Err(HttpFailure::bad_request(format!("`{name}` is true or false, not {other}"))),
-    }
 }

@@ -22,14 +22,14 @@ const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code
 /// Attributes allowed on any element. Missing on purpose, among others: event handlers, `style`, `target`, `ping`, and `name` on elements
 /// that it would turn into properties of the document.
 const ATTRIBUTES: &str = "action aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label aria-labelledby \
-    aria-live autocomplete autofocus checked class colspan cols d data-confirm data-copy data-keep data-key data-label data-ms data-open \
+    aria-live autocomplete autofocus checked class colspan cols d data-confirm data-copy data-done data-head data-keep data-key data-label data-ms data-open \
     data-row data-selected data-since data-state data-status datetime direction disabled download dx dy fill for formaction formmethod height \
     hidden href id inputmode lang list max maxlength method min minlength multiple open pattern placeholder points \
     preserveaspectratio preserveAspectRatio readonly rel required role rowspan rows rx ry scope selected size spellcheck start step \
     tabindex text-anchor title transform type value viewbox viewBox width wrap x x1 x2 y y1 y2";
 
-/// Elements whose `name` is a field of a form.
-const FIELDS: [&str; 5] = ["button", "input", "output", "select", "textarea"];
+/// Elements whose `name` is a field of a form, or a group of which one is open.
+const NAMED: [&str; 6] = ["button", "details", "input", "output", "select", "textarea"];
 
 /// Schemes allowed in links to other sites.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
@@ -41,7 +41,7 @@ pub(super) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sy
     builder
         .tags(words(ELEMENTS))
         .generic_attributes(words(ATTRIBUTES))
-        .tag_attributes(FIELDS.iter().map(|&field| (field, HashSet::from(["name"]))).collect())
+        .tag_attributes(NAMED.iter().map(|&field| (field, HashSet::from(["name"]))).collect())
         .url_schemes(HashSet::from(SCHEMES))
         .url_relative(UrlRelative::PassThrough)
         .link_rel(None)
@@ -93,7 +93,7 @@ mod tests {
              <button formaction=\"/threads/X/step\" data-key=\"s\">Step</button></form>",
             "<svg viewBox=\"0 0 9 9\" role=\"img\"><title>a</title><g class=\"n\"><a href=\"#x\"><rect x=\"1\" rx=\"2\"></rect><text>b</text></a></g></svg>",
             "<table><thead><tr><th scope=\"col\">a</th></tr></thead><tbody><tr><td>b</td></tr></tbody></table>",
-            "<details open=\"\"><summary>a</summary><dl><dt>b</dt><dd>c</dd></dl></details>",
+            "<details name=\"act\" open=\"\"><summary>a</summary><dl><dt>b</dt><dd>c</dd></dl></details>",
         ] {
             assert_eq!(shown(body), body);
         }

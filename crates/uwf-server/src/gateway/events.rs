@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
@@ -71,7 +71,7 @@ async fn has_news(said: &mut Body) -> bool {
     loop {
         match said.frame().await {
             // A heartbeat.
-            Some(Ok(frame)) if frame.data_ref() == Some(&BEAT) => {}
+            Some(Ok(frame)) if frame.data_ref().is_some_and(is_beat) => {}
             Some(Ok(_)) => break,
             Some(Err(_)) | None => return false,
         }
@@ -80,13 +80,17 @@ async fn has_news(said: &mut Body) -> bool {
     true
 }
 
+/// Whether a machine says only that it is there; older machines send a comment.
+fn is_beat(data: &Bytes) -> bool {
+    *data == BEAT || data.starts_with(b":")
+}
+
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use axum::Json;
-    use axum::body::Bytes;
     use futures_util::{StreamExt, stream};
     use hyper_util::rt::TokioIo;
     use hyper_util::service::TowerToHyperService;

@@ -3,11 +3,12 @@
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
+use crate::api::and_run::RUN;
 use crate::api::answer::KEY;
 use crate::failure::SentForm;
 
 /// Fields that a person does not type.
-const HIDDEN: [&str; 6] = ["expectedHead", "expectedAttempt", "back", "id", "step", "question"];
+const HIDDEN: [&str; 7] = ["expectedHead", "expectedAttempt", "back", "id", "step", "question", RUN];
 
 /// The form again, with a link back to its page. If the thread has moved on or ended, the form can't be sent again, but the input can still
 /// be copied.

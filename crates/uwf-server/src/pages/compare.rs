@@ -20,6 +20,7 @@ use uwf_engine::root::project;
 use uwf_engine::verbs::diff::{self, DiffOptions};
 
 use self::sides::CompareSide;
+use super::files;
 use super::layout::{DashboardPage, NavSection};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -148,6 +149,6 @@ fn runs(
     cwd: &std::path::Path,
 ) -> Result<Markup, HttpFailure> {
     let config = project::config(home, cwd).unwrap_or_default();
-    let files = runs::files(home, two, asked.patch.is_some(), cwd);
+    let files = files::compare(home, two, asked.patch.is_some(), cwd);
     runs::compared(home, &config, two, asked.after.parse().unwrap_or(0), &files)
 }

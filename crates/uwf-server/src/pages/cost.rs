@@ -1,5 +1,7 @@
 //! `/cost`: spending by day, workflow, role, agent, model or thread.
 
+mod chart;
+
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::HeaderMap;
@@ -31,7 +33,7 @@ const TASK: usize = 80;
 
 /// Choices of time: the value in the query, and its label.
 const TIMES: [(&str, &str); 5] =
-    [("1d", "24 hours"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("", "ever")];
+    [("1d", "24 hours"), ("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("", "All time")];
 
 const BY: [(CostBy, &str, &str); 8] = [
     (CostBy::Day, "day", "Day"),
@@ -59,8 +61,12 @@ async fn cost(state: State<AppState>, asked: Query<CostQuery>, headers: HeaderMa
 
 async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Result<Response, HttpFailure> {
     let since = asked.since.unwrap_or_else(|| SINCE.to_owned());
+    let until = asked.until.unwrap_or_default();
     let by = asked.by.unwrap_or(CostBy::Day);
-    let costs = costs(&app, None, CostQuery { since: Some(since.clone()), by: Some(by) }).await?;
+    let query = CostQuery { since: Some(since.clone()), until: Some(until.clone()), by: Some(by) };
+    let mut costs = costs(&app, None, query).await?;
+    order(&mut costs);
+    let chart = chart::chart(&app, &since, &until).await?;
     let (costs, tasks) = app
         .read(move |home| {
             let tasks = costs.rows.iter().take(MOST_THREADS).map(|row| task(home, costs.by, row)).collect::<Vec<_>>();
@@ -70,16 +76,32 @@ async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Re
     let body = html! {
         h1 { "Cost" }
         (choices(&since, by))
+        @if !until.is_empty() { p { "From " (since) " until " (until) ". " a href="/cost" { "The last 7 days" } } }
         (summary(&costs))
+        (chart)
         @if costs.rows.is_empty() {
-            p.quiet { "Nothing was spent in this time." }
+            p.quiet { "No spending in this period." }
         } @else {
             (table(&costs, &tasks))
         }
         (notes(&costs))
-        p { a href={ "/api/cost.csv?since=" (encoded(&since)) "&by=" (word(by)) } download="cost.csv" { "All rows as CSV" } }
+        @let end = if until.is_empty() { String::new() } else { format!("&until={}", encoded(&until)) };
+        p { a href={ "/api/cost.csv?since=" (encoded(&since)) "&by=" (word(by)) (end) } download="cost.csv" { "All rows as CSV" } }
     };
     Ok(DashboardPage::new("Cost", NavSection::Cost, body).into_response(&app))
+}
+
+/// Days newest first; rows of anything else by cost, then by tokens.
+fn order(costs: &mut CostReport) {
+    if costs.by == CostBy::Day {
+        costs.rows.reverse();
+        return;
+    }
+    let money = |row: &CostRow| row.spent.by_currency().values().sum::<f64>();
+    let order = |a: &CostRow, b: &CostRow| {
+        money(b).total_cmp(&money(a)).then_with(|| b.spent.tokens.total().cmp(&a.spent.tokens.total()))
+    };
+    costs.rows.sort_by(order);
 }
 
 fn word(by: CostBy) -> &'static str {
@@ -120,7 +142,7 @@ fn summary(costs: &CostReport) -> Markup {
         ("Tokens", spent::tokens(total)),
         ("Steps", html! { (total.steps) }),
         ("Failed attempts", html! { (total.failed_attempts) }),
-        ("Agents at work", html! { (parts::duration(total.duration_ms)) }),
+        ("Agent time", html! { (parts::duration(total.duration_ms)) }),
     ];
     html! {
         dl.sums { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
@@ -178,8 +200,8 @@ fn table(costs: &CostReport, tasks: &[Option<String>]) -> Markup {
                     th scope="col" { (heading) @if costs.by == CostBy::Day { " (UTC)" } }
                     th.number scope="col" { "Steps" }
                     th.number scope="col" { "Failed" }
-                    th.number scope="col" { "Read" }
-                    th.number scope="col" { "Written" }
+                    th.number scope="col" { "Input tokens" }
+                    th.number scope="col" { "Output tokens" }
                     th.number scope="col" { "Time" }
                     th.number scope="col" { "Cost" }
                     th scope="col" { (shares.name()) }
@@ -199,7 +221,7 @@ fn table(costs: &CostReport, tasks: &[Option<String>]) -> Markup {
             tfoot { tr { th scope="row" { "Total" } (cells(&costs.total)) td {} } }
         }
         @if costs.rows.len() > shown {
-            p.quiet.small { (costs.rows.len() - shown) " older threads are not shown; the total and the CSV include them." }
+            p.quiet.small { (costs.rows.len() - shown) " more threads are not shown; the total and the CSV include them." }
         }
     }
 }
@@ -215,7 +237,8 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>) -> Markup {
                 a data-open href={ "/threads/" (id) } { (task.unwrap_or(id)) }
                 " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
             },
-            (CostBy::Day | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
+            (CostBy::Day, Some(day)) => a data-open href={ "/cost?by=thread&since=" (day) "&until=" (chart::day_after(day)) } { (day) },
+            (CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
         }
     }
 }
@@ -225,8 +248,8 @@ fn cells(spent: &SpendingTotals) -> Markup {
     html! {
         td.number data-label="Steps" { (spent.steps) }
         td.number data-label="Failed" { (spent.failed_attempts) }
-        td.number data-label="Read" { (spent::some_tokens(spent.tokens.input, is_whole)) }
-        td.number data-label="Written" { (spent::some_tokens(spent.tokens.output, is_whole)) }
+        td.number data-label="Input tokens" { (spent::some_tokens(spent.tokens.input, is_whole)) }
+        td.number data-label="Output tokens" { (spent::some_tokens(spent.tokens.output, is_whole)) }
         td.number data-label="Time" { (parts::duration(spent.duration_ms)) }
         td.number data-label="Cost" { (spent::money(spent)) }
     }
@@ -255,11 +278,11 @@ fn notes(costs: &CostReport) -> Markup {
     let models: Vec<&str> = unpriced.iter().map(|model| model.as_deref().unwrap_or("no model named")).collect();
     let mut notes = Vec::new();
     if from(MoneySource::Provider) {
-        notes.push("Money is the cost that providers reported.".to_owned());
+        notes.push("Costs are as reported by the provider.".to_owned());
     }
     if let Some(prices) = prices.as_ref().filter(|_| from(MoneySource::Prices)) {
         notes.push(format!(
-            "Other money is calculated from tokens and the prices of {} in the configuration.",
+            "Other costs are computed from tokens and the prices of {} in the configuration.",
             prices.date
         ));
     }

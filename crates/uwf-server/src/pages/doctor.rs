@@ -43,16 +43,14 @@ async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
             code { "uwf doctor --fix" } " fixes problems that can be fixed safely."
         }
     };
-    Ok(DashboardPage::new("Doctor", NavSection::None, body).into_response(&app))
+    Ok(DashboardPage::new("Doctor", NavSection::Doctor, body).into_response(&app))
 }
 
 fn verdict(fails: usize, warns: usize) -> String {
     match (fails, warns) {
-        (0, 0) => "No problems found.".to_owned(),
-        (0, warns) => format!("Everything works. {} to know of.", parts::many(warns, "thing")),
-        (fails, _) => {
-            format!("{} not work.", if fails == 1 { "1 thing does".to_owned() } else { format!("{fails} things do") })
-        }
+        (0, 0) => "All checks passed.".to_owned(),
+        (0, warns) => format!("All checks passed, with {}.", parts::many(warns, "warning")),
+        (fails, _) => format!("{} failed.", parts::many(fails, "check")),
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use uwf_core::thread::ThreadId;
 
 use crate::api::actions;
+use crate::api::and_run::RUN;
 use crate::api::answer::KEY;
 use crate::app::AppState;
 
@@ -26,6 +27,7 @@ pub(crate) struct FormSubject<'t> {
 }
 
 /// A button for an action.
+#[derive(Clone, Copy)]
 pub(crate) struct ActionButton<'b> {
     /// The action, as in its path.
     pub(crate) action: &'b str,
@@ -37,12 +39,22 @@ pub(crate) struct ActionButton<'b> {
     pub(crate) class: &'b str,
     /// Question to confirm first; empty for none.
     pub(crate) confirm: &'b str,
+    /// Text of a second button without the run. Then the first one also runs the thread.
+    pub(crate) without_run: Option<&'b str>,
+    /// Message of the page after the action; empty for none.
+    pub(crate) done: &'b str,
 }
 
 impl<'b> ActionButton<'b> {
     /// A plain button.
     pub(crate) fn new(action: &'b str, label: &'b str, key: &'b str) -> ActionButton<'b> {
-        ActionButton { action, label, key, class: "", confirm: "" }
+        ActionButton { action, label, key, class: "", confirm: "", without_run: None, done: "" }
+    }
+
+    /// A button that also runs the thread, and one with the text `without_run` that does not.
+    #[must_use]
+    pub(crate) fn and_run(self, without_run: &'b str, done: &'b str) -> ActionButton<'b> {
+        ActionButton { class: "primary", without_run: Some(without_run), done, ..self }
     }
 }
 
@@ -51,17 +63,18 @@ pub(crate) fn form(app: &AppState, about: FormSubject<'_>, button: &ActionButton
     if app.is_read_only() {
         return html! {};
     }
-    let key = Some(button.key).filter(|key| !key.is_empty());
-    let confirm = Some(button.confirm).filter(|words| !words.is_empty());
+    let given = |text| Some(text).filter(|text: &&str| !text.is_empty());
+    let run = button.without_run.map(|_| RUN);
     html! {
-        form method="post" action={"/api/threads/" (about.thread) "/" (button.action)} data-confirm=[confirm] {
+        form method="post" action={"/api/threads/" (about.thread) "/" (button.action)} data-confirm=[given(button.confirm)] data-done=[given(button.done)] {
             input type="hidden" name="expectedHead" value=(about.head);
             @if actions::names_attempt(button.action) {
                 input type="hidden" name="expectedAttempt" value=(about.attempt.unwrap_or("none"));
             }
             @if let Some(back) = about.back { input type="hidden" name="back" value=(back); }
             (fields)
-            button class=(button.class) data-key=[key] { (button.label) }
+            @let first = html! { button class=(button.class) data-key=[given(button.key)] name=[run] value=[run.map(|_| "true")] { (button.label) } };
+            @match button.without_run { Some(without) => span.submit { (first) button { (without) } }, None => (first) }
         }
     }
 }
@@ -70,6 +83,9 @@ pub(crate) fn form(app: &AppState, about: FormSubject<'_>, button: &ActionButton
 pub(crate) fn button(app: &AppState, about: FormSubject<'_>, button: &ActionButton<'_>) -> Markup {
     form(app, about, button, &html! {})
 }
+
+/// Number of optional keys that are shown at once; more of them are folded.
+const OPTIONAL: usize = 2;
 
 /// A form for what the thread needs: a reply to a question, or a field for each key of the output.
 pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestion<'_>) -> Markup {
@@ -81,10 +97,22 @@ pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestio
                 label for=(id) { @if asked.text.is_some() { "Your reply" } @else { "Your answer" } }
                 textarea id=(id) name="text" required rows="3" data-key="a" {}
             }
-            Some(keys) => @for (position, of) in keys.into_iter().enumerate() { (key(&id, of, position == 0)) }
+            Some(keys) => {
+                @let (required, optional): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(.., is_required)| *is_required);
+                @let (is_folded, has_required) = (optional.len() > OPTIONAL, !required.is_empty());
+                @for (position, of) in required.into_iter().enumerate() { (key(&id, of, position == 0)) }
+                @if is_folded {
+                    details.optional {
+                        summary { (optional.len()) " optional fields" }
+                        div.fields { @for of in optional { (key(&id, of, false)) } }
+                    }
+                } @else {
+                    @for (position, of) in optional.into_iter().enumerate() { (key(&id, of, position == 0 && !has_required)) }
+                }
+            }
         }
     };
-    let button = ActionButton { class: "primary", ..ActionButton::new("answer", "Answer", "") };
+    let button = ActionButton::new("answer", "Answer and run", "").and_run("Only answer", "Answered");
     html! { div.answer { (form(app, about, &button, &fields)) } }
 }
 
@@ -120,27 +148,40 @@ impl<'q> FormQuestion<'q> {
     }
 }
 
+/// Most choices that are shown as buttons; more of them are a menu.
+const BUTTONS: usize = 4;
+
 /// A field for a key of the output; the first one gets the focus.
 fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first: bool) -> Markup {
     let (id, field) = (&format!("{form}-{name}"), format!("{KEY}{name}"));
     let key = is_first.then_some("a");
-    let described = property["description"].as_str().map(|_| format!("{id}-about"));
     let about = property["description"].as_str();
-    let choices: Option<Vec<String>> = match (property.get("enum").and_then(Value::as_array), property["type"].as_str())
-    {
-        (Some(values), _) => Some(values.iter().map(text).collect()),
-        (None, Some("boolean")) => Some(vec!["true".to_owned(), "false".to_owned()]),
-        _ => None,
-    };
+    let described = about.map(|_| format!("{id}-about"));
+    let title = html! { (name) @if !is_required { span.quiet.small { " (optional)" } } };
+    let help = html! { @if let Some(about) = about { p.quiet.small id={(id) "-about"} { (about) } } };
+    let choices = choices(property);
+    if let Some(choices) = choices.as_ref().filter(|choices| choices.len() <= BUTTONS) {
+        return html! {
+            fieldset.field.choice aria-describedby=[&described] {
+                legend { (title) }
+                (help)
+                div.options {
+                    @for (position, (value, label)) in choices.iter().enumerate() {
+                        label { input type="radio" name=(field) value=(value) required[is_required] data-key=[key.filter(|_| position == 0)]; span { (label) } }
+                    }
+                }
+            }
+        };
+    }
     let is_short = matches!(property["type"].as_str(), Some("integer" | "number"));
     html! {
         div.field {
-            label for=(id) { (name) @if !is_required { span.quiet.small { " (optional)" } } }
-            @if let Some(about) = about { p.quiet.small id={(id) "-about"} { (about) } }
+            label for=(id) { (title) }
+            (help)
             @if let Some(choices) = choices {
                 select id=(id) name=(field) required[is_required] aria-describedby=[&described] data-key=[key] {
                     option value="" { "–" }
-                    @for choice in choices { option value=(choice) { (choice) } }
+                    @for (value, label) in choices { option value=(value) { (label) } }
                 }
             } @else if is_short {
                 input id=(id) name=(field) type="number" step="any" required[is_required] aria-describedby=[&described] data-key=[key];
@@ -148,6 +189,18 @@ fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first
                 textarea id=(id) name=(field) rows="2" required[is_required] aria-describedby=[&described] data-key=[key] {}
             }
         }
+    }
+}
+
+/// The values of a key with their labels; `None` if it takes any text or number.
+fn choices(property: &Value) -> Option<Vec<(String, String)>> {
+    let same = |value: String| (value.clone(), value);
+    match (property.get("enum").and_then(Value::as_array), property["type"].as_str()) {
+        (Some(values), _) => Some(values.iter().map(|value| same(text(value))).collect()),
+        (None, Some("boolean")) => {
+            Some([("true", "yes"), ("false", "no")].map(|(value, label)| (value.to_owned(), label.to_owned())).to_vec())
+        }
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use uwf_core::node::TokenCounts;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::ids;
@@ -18,7 +19,7 @@ use self::read::{InboxThread, InboxView};
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
 use super::need::OpenRequest;
-use super::{machines, parts};
+use super::{machines, parts, texts};
 use crate::api;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -30,8 +31,17 @@ use crate::{filter, gateway};
 /// Characters of a task on its line.
 const TASK: usize = 160;
 
+/// Characters of a reason on its line.
+const WHY: usize = 200;
+
+/// Characters of a reason in the open form.
+const FULL: usize = 2000;
+
 /// Ended threads count as new for this long if the browser has no mark of seen threads.
 const DAY_MS: u64 = 24 * 3600 * 1000;
+
+/// States of threads that need a person.
+const NEEDS: [ThreadState; 4] = [ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt];
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/", get(page)).route("/threads", get(threads)).route("/seen", post(seen))
@@ -69,6 +79,7 @@ async fn page(
     let body = html! {
         div.title-row {
             h1 { "Threads" }
+            button #notify.quiet type="button" hidden { "Notify me" }
             (chips(&inbox, &query))
         }
         @if inbox.is_filtered { (filtered(&inbox, &query)) } @else {
@@ -78,7 +89,13 @@ async fn page(
         (machines)
     };
     let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
-    Ok(DashboardPage::new("Threads", NavSection::Threads, body).live(events).into_response(&app))
+    let waiting = inbox.count_of(&NEEDS);
+    // The title of a tab says how many threads need its reader.
+    let title = match waiting {
+        1.. if !inbox.is_filtered => format!("({}) Threads", parts::grouped(waiting)),
+        _ => "Threads".to_owned(),
+    };
+    Ok(DashboardPage::new(title, NavSection::Threads, body).live(events).into_response(&app))
 }
 
 /// The number of threads in each state. Keys 1 to 9 press them in this order.
@@ -109,9 +126,9 @@ fn sections(app: &AppState, inbox: &InboxView, has_seen: bool) -> Markup {
     html! {
         @if !needs.is_empty() {
             section #needs {
-                h2 { "Needs you " span.number { (inbox.count_of(&[ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt])) } }
+                h2 { "Needs you " span.number { (inbox.count_of(&NEEDS)) } }
                 ul.rows { @for item in needs { (row(app, item, true)) } }
-                (more(needs.len(), inbox.count_of(&[ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt]), "waiting,stuck,limited,corrupt"))
+                (more(needs.len(), inbox.count_of(&NEEDS), "waiting,stuck,limited,corrupt"))
             }
         }
         @if !running.is_empty() {
@@ -179,47 +196,48 @@ fn field(name: &str, label: &str, value: &str) -> Markup {
 
 /// A thread of a filtered list, without forms.
 fn plain_row(item: &InboxThread) -> Markup {
-    html! { li.row #{"t-" (item.named.row.thread)} data-row=(item.named.row.thread) tabindex="-1" { (line(item)) (reason(item)) } }
+    html! { li.row #{"t-" (item.named.row.thread)} data-row=(item.named.row.thread) data-head=(item.named.row.head) tabindex="-1" { (line(item)) } }
 }
 
 fn row(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
     let row = &item.named.row;
+    let actions = if has_actions && !app.is_read_only() {
+        actions(app, item)
+    } else {
+        html! {}
+    };
     html! {
-        li.row #{"t-" (row.thread)} data-row=(row.thread) tabindex="-1" {
+        li #{"t-" (row.thread)} class={"row" @if !actions.0.is_empty() { " acts" }} data-row=(row.thread) data-head=(row.head) tabindex="-1" {
             (line(item))
-            @match (&item.running, &item.need) {
-                (Some(step), _) => (at_work(step)),
-                // The form already shows the question.
-                (None, Some(OpenRequest::Answer { .. })) => {}
-                (None, _) => (reason(item)),
-            }
-            @if has_actions { (actions(app, item)) }
+            (actions)
         }
     }
 }
 
-/// The facts that every thread has, on one line.
+/// A thread on one line: state, task, reason or activity, facts.
 fn line(item: &InboxThread) -> Markup {
     let row = &item.named.row;
     let name = item.named.workflow_name.clone().or(row.workflow.map(|hash| hash.to_string())).unwrap_or_default();
     let task =
         item.overview.as_ref().map(|overview| text::ellipsize(&text::one_line(&overview.task), TASK).into_owned());
-    let task = task.filter(|task| !task.is_empty()).unwrap_or_else(|| "(its nodes are not readable)".to_owned());
+    let task = task.filter(|task| !task.is_empty());
     let role = item.overview.as_ref().and_then(|overview| overview.role.clone()).filter(|role| role != END);
     let steps = item.overview.as_ref().and_then(|overview| overview.steps);
     html! {
         div.line {
             (parts::state(row.state, row.pausing, row.outcome.as_deref()))
-            a.task data-open href={"/threads/" (row.thread)} { (task) }
+            div.what {
+                a.task data-open href={"/threads/" (row.thread)} {
+                    @match task { Some(task) => (parts::ticks(&task)), None => { "Damaged thread " (parts::short_id(row.thread.as_str())) } }
+                }
+                @match &item.running { Some(step) => (at_work(step)), None => (reason(item)) }
+            }
             span.facts {
                 span.workflow { (name) }
                 @if let Some(branch) = &item.named.branch { span.role { (text::ellipsize(branch, TASK)) } }
                 @else if let Some(role) = role { span.role { (role) } }
-                @if let Some(steps) = steps { span { (parts::many(steps, "step")) } }
-                @if let Some(spent) = &item.spent {
-                    @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
-                    @if let Some(money) = spent.known_cost() { span { (money) } }
-                }
+                @if let Some(steps) = steps { span.steps { (parts::many(steps, "step")) } }
+                @if let Some(money) = item.spent.as_ref().and_then(SpendingTotals::known_cost) { span { (money) } }
                 @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
                 (parts::short_id(row.thread.as_str()))
             }
@@ -227,31 +245,51 @@ fn line(item: &InboxThread) -> Markup {
     }
 }
 
+/// Why a thread does not continue, or how it ended.
 fn reason(item: &InboxThread) -> Markup {
-    html! { @if let Some(why) = &item.named.row.why { p.why { (parts::message(&text::ellipsize(why, 400))) } } }
+    // A question is a text of any length, so its first line represents it.
+    let question = match &item.need {
+        Some(OpenRequest::Answer(form)) => {
+            form.asked.question.as_ref().map(|question| texts::first_line(&question.text))
+        }
+        _ => None,
+    };
+    let why = question.or_else(|| item.named.row.why.as_deref().map(text::one_line));
+    html! { @if let Some(why) = why { span.why title=(why) { (parts::ticks(&text::ellipsize(&why, WHY))) } } }
 }
 
 /// The agent's current activity.
 fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
     let tokens = step.tokens.as_ref().and_then(TokenCounts::total);
     html! {
-        p.work {
+        span.why.work {
             b { (step.role) } " by " (step.agent.short()) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
             @if let Some(tokens) = tokens { " · " (parts::count(tokens)) " tokens" }
-            " · last sign " (parts::ago(step.last_sign))
-            @if let Some(doing) = &step.doing { br; code.doing { (doing) } }
+            @match &step.doing {
+                Some(doing) => { " · " code.doing { (doing) } },
+                None => { " · last sign " (parts::ago(step.last_sign)) },
+            }
         }
     }
 }
 
+/// The possible actions: buttons, or a form that opens below the line.
 fn actions(app: &AppState, item: &InboxThread) -> Markup {
     let row = &item.named.row;
     let about = FormSubject { thread: &row.thread, head: row.head, attempt: item.attempt.as_deref(), back: Some("/") };
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
     match (&item.need, row.state) {
-        (Some(need), _) => need.action(app, about, ""),
-        (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause after this step", "")) } },
-        (None, ThreadState::Active) => html! { div.actions { (plain("step", "Step", "")) (plain("run", "Run", "")) } },
+        (Some(need), _) => html! {
+            details.act #{"act-" (row.thread)} name="act" {
+                summary.button data-key="a" { (need.name()) }
+                @if let Some(why) = &row.why { @if !matches!(need, OpenRequest::Answer(_)) { p.full { (parts::message(&text::ellipsize(why, FULL))) } } }
+                (need.action(app, about, "s"))
+            }
+        },
+        (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause", "p")) } },
+        (None, ThreadState::Active) => {
+            html! { div.actions { (plain("step", "Step", "s")) (plain("run", "Run", "r")) } }
+        }
         (None, _) => html! {},
     }
 }

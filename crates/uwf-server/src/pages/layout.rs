@@ -20,7 +20,10 @@ pub(crate) enum NavSection {
     Workflows,
     /// The cost.
     Cost,
-    /// None of these.
+    /// The checks of the storage root.
+    Doctor,
+    /// None of these, and what a machine of another version calls one.
+    #[serde(other)]
     None,
 }
 
@@ -84,6 +87,7 @@ impl DashboardPage {
                     a href="/" aria-current=[current(NavSection::Threads)] { "Threads" }
                     a href="/workflows" aria-current=[current(NavSection::Workflows)] { "Workflows" }
                     a href="/cost" aria-current=[current(NavSection::Cost)] { "Cost" }
+                    a href="/doctor" aria-current=[current(NavSection::Doctor)] { "Doctor" }
                 }
                 form.search action="/search" role="search" {
                     input type="search" name="q" placeholder="Search" aria-label="Search threads" autocomplete="off";
@@ -94,7 +98,7 @@ impl DashboardPage {
                 }
                 button #keys-button.quiet type="button" hidden title="Keys (?)" { "keys" }
             }
-            main #main data-live=[live] tabindex="-1" { (PreEscaped(body)) }
+            main #main data-live=[live] data-read-only=[read_only.then_some("true")] tabindex="-1" { (PreEscaped(body)) }
             div #notice role="status" aria-live="polite" {}
         };
         document(&format!("{title} · uwf"), &inside)

@@ -2,7 +2,7 @@
 //! to mail, and images become links, because a browser would load them.
 
 use maud::{Markup, PreEscaped};
-use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
 
 /// Schemes allowed in links.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
@@ -10,23 +10,54 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 /// A Markdown text as HTML. Headings move down by `below` levels, to fit into the page.
 pub(crate) fn markdown(text: &str, below: usize) -> Markup {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut out = String::new();
-    html::push_html(&mut out, Parser::new_ext(text, options).map(|event| harmless(event, below)));
+    let (mut out, mut headings) = (String::new(), HeadingLevels { below, last: below });
+    html::push_html(&mut out, Parser::new_ext(text, options).map(|event| harmless(event, &mut headings)));
+    // The policy of the pages allows no styles in the text. A text itself cannot contain a quotation mark in a tag.
+    for (style, class) in ALIGNMENTS {
+        out = out.replace(style, class);
+    }
     PreEscaped(out)
 }
 
-fn harmless(event: Event<'_>, below: usize) -> Event<'_> {
+/// How the columns of a table are aligned: the writer's attribute, and the one for a page.
+const ALIGNMENTS: [(&str, &str); 3] = [
+    (" style=\"text-align: right\"", " class=\"number\""),
+    (" style=\"text-align: center\"", " class=\"center\""),
+    (" style=\"text-align: left\"", ""),
+];
+
+/// The headings of a text, which never skip a level.
+struct HeadingLevels {
+    /// Level of the heading above the text.
+    below: usize,
+    /// Level of the heading before.
+    last: usize,
+}
+
+impl HeadingLevels {
+    fn next(&mut self, level: usize) -> HeadingLevel {
+        self.last = (level + self.below).min(self.last + 1).clamp(1, 6);
+        HeadingLevel::try_from(self.last).unwrap_or(HeadingLevel::H6)
+    }
+
+    /// The level of the heading that ends.
+    fn current(&self) -> HeadingLevel {
+        HeadingLevel::try_from(self.last).unwrap_or(HeadingLevel::H6)
+    }
+}
+
+fn harmless<'t>(event: Event<'t>, headings: &mut HeadingLevels) -> Event<'t> {
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Event::Start(link(dest_url)),
         Event::End(TagEnd::Link | TagEnd::Image) => Event::End(TagEnd::Link),
         Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
-            level: deeper(level as usize + below),
+            level: headings.next(level as usize),
             id: None,
             classes: Vec::new(),
             attrs: Vec::new(),
         }),
-        Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(deeper(level as usize + below))),
+        Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(headings.current())),
         other => other,
     }
 }
@@ -36,10 +67,6 @@ fn link(target: CowStr<'_>) -> Tag<'_> {
     let is_outside = SCHEMES.iter().any(|scheme| target.trim_start().to_ascii_lowercase().starts_with(scheme));
     let dest_url = if is_outside { target } else { CowStr::Borrowed("#") };
     Tag::Link { link_type: LinkType::Inline, dest_url, title: CowStr::Borrowed(""), id: CowStr::Borrowed("") }
-}
-
-fn deeper(level: usize) -> pulldown_cmark::HeadingLevel {
-    pulldown_cmark::HeadingLevel::try_from(level.clamp(1, 6)).unwrap_or(pulldown_cmark::HeadingLevel::H6)
 }
 
 #[cfg(test)]
@@ -59,6 +86,10 @@ mod tests {
         );
         assert_eq!(shown("![a](https://x.example/p.png)"), "<p><a href=\"https://x.example/p.png\">a</a></p>\n");
         assert_eq!(shown("# One"), "<h3>One</h3>\n");
+        assert_eq!(shown("### Three\n# One\n### Three"), "<h3>Three</h3>\n<h3>One</h3>\n<h4>Three</h4>\n");
+        let table = shown("| a | b | c | d |\n|--:|:-:|:--|---|\n| 1 | 2 | 3 | style=\"text-align: right\" |");
+        assert!(table.contains("<td class=\"number\">1</td><td class=\"center\">2</td><td>3</td>"), "{table}");
+        assert!(table.contains("style=\u{26}quot;") || table.contains("style=\"text-align: right\"</td>"), "{table}");
         assert_eq!(shown("# A {#main .x}"), "<h3>A {#main .x}</h3>\n");
     }
 }

@@ -1,22 +1,27 @@
 //! The action that lets a stopped thread continue.
 
 use maud::{Markup, html};
-use serde_json::Value;
 use uwf_core::config::UwfConfig;
+use uwf_core::text;
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::limit::{self, LimitReport};
 use uwf_engine::views::thread_now::ThreadNow;
 
 use super::forms::{self, ActionButton, FormSubject};
+use super::markdown::markdown;
 use super::parts;
-use crate::api::answer;
+use super::values;
+use crate::api::answer::{self, QuestionWithSchema};
 use crate::app::AppState;
+
+/// Bytes shown of a goal or a text that a person decides about.
+const SHOWN: usize = 8 << 10;
 
 /// The action that a stopped thread needs from a person.
 pub(super) enum OpenRequest {
     /// An answer to a question, or the output of the role.
-    Answer { question: Option<String>, schema: Box<Value> },
+    Answer(Box<QuestionWithSchema>),
     /// An answer to a child thread.
     Child(ThreadId),
     /// A higher limit.
@@ -32,9 +37,8 @@ impl OpenRequest {
             _ if now.stopped_with.is_some() || now.left_by.is_some() => None,
             ThreadState::Waiting => {
                 let form = answer::form(now).ok()?;
-                let question = form.asked.question.map(|question| question.text);
                 Some(match form.asked.thread == now.thread.id {
-                    true => OpenRequest::Answer { question, schema: Box::new(form.schema) },
+                    true => OpenRequest::Answer(Box::new(form)),
                     false => OpenRequest::Child(form.asked.thread),
                 })
             }
@@ -54,10 +58,12 @@ impl OpenRequest {
 
     /// The action as a form; `key` is the key of a retry.
     pub(super) fn action(&self, app: &AppState, about: FormSubject<'_>, key: &'static str) -> Markup {
-        let retry = ActionButton { class: "primary", ..ActionButton::new("retry", "Retry", key) };
+        let retry = ActionButton::new("retry", "Retry and run", key).and_run("Only retry", "Retrying");
         match self {
-            OpenRequest::Answer { question, schema } => {
-                forms::answer(app, about, &forms::FormQuestion { text: question.as_deref(), schema })
+            OpenRequest::Answer(form) => {
+                let text = form.asked.question.as_ref().map(|question| question.text.as_str());
+                let question = forms::FormQuestion { text, schema: &form.schema };
+                html! { (context(form)) (forms::answer(app, about, &question)) }
             }
             OpenRequest::Child(child) => html! {
                 p { "A child thread asks: " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } }
@@ -66,6 +72,35 @@ impl OpenRequest {
             OpenRequest::Retry(agents) => html! {
                 div.actions { (forms::form(app, about, &retry, &agent_choice(agents, about.thread.as_str()))) }
             },
+        }
+    }
+
+    /// Name of the action in a list.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            OpenRequest::Answer(_) | OpenRequest::Child(_) => "Answer",
+            OpenRequest::Lift(_) => "Lift the limit",
+            OpenRequest::Retry(_) => "Retry",
+        }
+    }
+}
+
+/// The role's goal and the newest step, which the person decides about.
+fn context(form: &QuestionWithSchema) -> Markup {
+    let goal = form.goal.trim();
+    html! {
+        div.decides {
+            @if form.asked.question.is_none() && !goal.is_empty() { div.goal { (markdown(&text::without_end(goal, SHOWN), 3)) } }
+            @if let Some(step) = &form.last {
+                details open[form.asked.question.is_none()] {
+                    summary { "Output of " b { (step.role) } " " (parts::ago(step.timestamp)) }
+                    @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } } @else { (values::output(&step.output, None)) }
+                    @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
+                        div.text { (markdown(&text::without_end(message, SHOWN), 3)) }
+                    }
+                    p.small { a href={"/threads/" (form.asked.thread) "/steps/" (step.hash)} { "The whole step" } }
+                }
+            }
         }
     }
 }
@@ -83,27 +118,50 @@ fn agent_choice(agents: &[String], id: &str) -> Markup {
     }
 }
 
-/// A field for each limit of the thread, filled in with 1.5 times its value.
+/// A field for each limit of the thread. Those that were reached are filled in with 1.5 times their value; the others are folded, and
+/// change only if a person fills them in.
 fn lift(app: &AppState, about: FormSubject<'_>, limits: &LimitReport) -> Markup {
-    let more =
-        |limit: Option<u64>, used: u64| limit.map(|limit| limit.max(used).saturating_mul(3).div_ceil(2).to_string());
-    let of = &limits.limits;
-    let cost = of.max_cost.map(|limit| format!("{:.2}", limit.max(limits.used.cost) * 1.5));
-    let fields = [
-        ("steps", "steps", more(of.max_steps, limits.used.steps)),
-        ("time", "time", more(of.max_time, limits.age).map(|seconds| format!("{seconds}s"))),
-        ("tokens", "tokens", more(of.max_tokens, limits.used.tokens)),
-        ("cost", "dollars", cost),
-    ];
+    let is_reached = |used: u64, limit: u64| used >= limit;
+    let higher = |limit: u64, used: u64| limit.max(used).saturating_mul(3).div_ceil(2).to_string();
+    let (of, used) = (&limits.limits, &limits.used);
+    let mut fields: Vec<LimitField> = Vec::new();
+    let mut add = |name, unit, limit: Option<u64>, used: u64, suffix: &str| {
+        let Some(limit) = limit else { return };
+        let (now, higher) = (format!("{limit}{suffix}"), format!("{}{suffix}", higher(limit, used)));
+        fields.push(LimitField { name, unit, now, higher, is_reached: is_reached(used, limit) });
+    };
+    add("steps", "steps", of.max_steps, used.steps, "");
+    add("time", "time", of.max_time, limits.age, "s");
+    add("tokens", "tokens", of.max_tokens, used.tokens, "");
+    if let Some(limit) = of.max_cost {
+        let (now, higher) = (format!("{limit:.2}"), format!("{:.2}", limit.max(used.cost) * 1.5));
+        fields.push(LimitField { name: "cost", unit: "dollars", now, higher, is_reached: used.cost >= limit });
+    }
+    // A limit that is reached by the steps of children, for example, is not known here.
+    let none_is_reached = fields.iter().all(|field| !field.is_reached);
+    let (reached, others): (Vec<_>, Vec<_>) = fields.into_iter().partition(|field| field.is_reached || none_is_reached);
     let fields = html! {
-        @for (name, label, value) in fields {
-            @if let Some(value) = value { label.inline { "up to " input name=(name) value=(value) size="8"; " " (label) } }
+        @for field in &reached { (field.input(true)) }
+        @if !others.is_empty() {
+            details.optional { summary { "Other limits" } div.fields { @for field in &others { (field.input(false)) } } }
         }
     };
-    forms::form(
-        app,
-        about,
-        &ActionButton { class: "primary", ..ActionButton::new("limit", "Lift the limit", "") },
-        &fields,
-    )
+    let button = ActionButton::new("limit", "Lift and run", "").and_run("Only lift", "Lifted");
+    forms::form(app, about, &button, &fields)
+}
+
+/// A limit in a form.
+struct LimitField {
+    name: &'static str,
+    unit: &'static str,
+    now: String,
+    higher: String,
+    is_reached: bool,
+}
+
+impl LimitField {
+    fn input(&self, is_filled: bool) -> Markup {
+        let LimitField { name, unit, now, higher, .. } = self;
+        html! { label.inline { "up to " input name=(name) value=(if is_filled { higher } else { "" }) placeholder=(now) size="8"; " " (unit) } }
+    }
 }

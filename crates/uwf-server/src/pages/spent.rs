@@ -24,7 +24,7 @@ pub(super) fn by_thread(
     if threads.is_empty() {
         return HashMap::new();
     }
-    let request = CostRequest { threads, since: None, by: CostBy::Thread };
+    let request = CostRequest { threads, by: CostBy::Thread, ..CostRequest::default() };
     let costs = memory.with_costs(|memory| cost::cost_again(home, config, &request, memory));
     let rows = costs.map(|costs| costs.rows).unwrap_or_default();
     rows.into_iter().filter_map(|row| Some((row.name?, row.spent))).collect()

@@ -5,6 +5,8 @@ mod obtained;
 mod prompt;
 mod turns;
 
+use std::path::Path as FilePath;
+
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
@@ -19,13 +21,14 @@ use uwf_core::spending::SpendingTotals;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::thread::nodes;
+use uwf_engine::verbs::diff::DiffSubject;
 use uwf_engine::views::cost;
 use uwf_engine::views::step_at::{self, StepAt};
 use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::why::{self, ReasonedStep, ThreadExplanation};
 
 use super::layout::{DashboardPage, NavSection};
-use super::{parts, texts, values};
+use super::{files, parts, texts, values};
 use crate::api;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -42,6 +45,9 @@ struct StepQuery {
     /// The first turn to show, from 1.
     #[serde(default)]
     turns: String,
+    /// Whether to show the differences within files; any value.
+    #[serde(default)]
+    patch: String,
 }
 
 async fn step(
@@ -85,7 +91,7 @@ async fn page(
                 path: format!("/threads/{id}/steps/{hash}"),
                 title: format!("{}. {}", view.at.step.index, view.at.step.role),
                 may_go_on: view.at.after.is_none() && !now.has_ended(),
-                body: body(home, &view, asked.turns.parse().unwrap_or(1), can_change),
+                body: body(home, &view, &asked, (&cwd, can_change)),
             })
         })
         .await?;
@@ -100,6 +106,8 @@ async fn page(
 /// Contents of a step's page.
 struct StepView {
     at: StepAt,
+    /// The thread's start.
+    start: NodeHash,
     /// Node of its output.
     output: Option<NodeHash>,
     session: Option<ReactSession>,
@@ -119,6 +127,7 @@ impl StepView {
         let detail = detail.filter(|detail| NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::ReactSession));
         let session = detail.as_ref().and_then(|node| nodes::payload::<ReactSession>(at.step.detail, node).ok());
         StepView {
+            start: now.thread.start_hash,
             output: nodes::step_node(store, at.step.hash).ok().map(|(step, _)| step.output),
             is_resumed: detail.is_some_and(|node| node.payload["resumed"] == true),
             agent: session.as_ref().and_then(|session| nodes::typed(store, session.agent).ok()),
@@ -134,8 +143,9 @@ impl StepView {
     }
 }
 
-fn body(home: &Home, view: &StepView, first_turn: usize, can_change: bool) -> Markup {
+fn body(home: &Home, view: &StepView, asked: &StepQuery, (cwd, can_change): (&FilePath, bool)) -> Markup {
     let StepAt { step, .. } = &view.at;
+    let first_turn = asked.turns.parse().unwrap_or(1);
     html! {
         (head(view, can_change))
         div.sides {
@@ -161,14 +171,24 @@ fn body(home: &Home, view: &StepView, first_turn: usize, can_change: bool) -> Ma
                 }
             }
         }
-        (obtained::obtained(home, view))
+        (changed_files(home, view, !asked.patch.is_empty(), cwd))
         (reasons(home, view))
+        (obtained::obtained(home, view))
         @if let Some(session) = &view.session {
             (prompt::prompt(home, &view.at, session))
             (turns::turns(home, session, first_turn))
             (attempts::attempts(home, session))
         }
     }
+}
+
+/// The files that the step changed; empty if they are not recorded.
+fn changed_files(home: &Home, view: &StepView, patch: bool, cwd: &FilePath) -> Markup {
+    let before = view.at.before.unwrap_or(view.start);
+    let two = [DiffSubject::Node(before), DiffSubject::Node(view.at.step.hash)];
+    let compared = files::compare(home, &two, patch, cwd);
+    let is_known = compared.as_ref().is_ok_and(|compared| compared.files.is_some());
+    html! { @if is_known { (files::section(&compared, "Files changed")) } }
 }
 
 fn head(view: &StepView, can_change: bool) -> Markup {

@@ -1,6 +1,7 @@
 //! `/threads/ID`: a thread with its graph and steps, the running attempt, the reason for its state, and the possible actions.
 
 mod branches;
+mod fork_form;
 mod forks;
 mod now;
 mod read;
@@ -8,14 +9,14 @@ mod steps;
 
 use axum::Router;
 use axum::extract::{Path, Query, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
-use uwf_engine::root::ids;
+use uwf_engine::root::{ids, thread_ids};
 use uwf_engine::thread::state::ThreadState;
 
 use self::read::ThreadView;
@@ -23,7 +24,7 @@ use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
 use super::markdown::markdown;
 use super::need::OpenRequest;
-use super::{parts, texts};
+use super::{files, parts, texts};
 use crate::api;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -56,8 +57,12 @@ async fn page(
     Query(asked): Query<ThreadQuery>,
 ) -> Result<Response, HttpFailure> {
     let from = asked.from.parse::<usize>().ok();
-    let memory = app.memory();
-    let shown = app.read(move |home| ThreadView::read(home, &memory, &typed, from)).await?;
+    let (memory, cwd) = (app.memory(), app.cwd().to_owned());
+    let asked = typed.clone();
+    let shown = match app.read(move |home| ThreadView::read(home, &memory, (&asked, &cwd), from)).await {
+        Ok(shown) => shown,
+        Err(failure) => return damaged(&app, &typed, failure).await,
+    };
     let status = &shown.status;
     let title = text::ellipsize(&text::one_line(&status.task), TITLE).into_owned();
     let attempt = status.last_attempt.as_deref();
@@ -81,6 +86,32 @@ async fn page(
     Ok(page.into_response(&app))
 }
 
+/// The page of a thread whose nodes are not readable, with the problem and the repair.
+///
+/// # Errors
+/// The failure, if it is not about the nodes of a thread.
+async fn damaged(app: &AppState, typed: &str, failure: HttpFailure) -> Result<Response, HttpFailure> {
+    let typed = typed.to_owned();
+    let known = app.read(move |home| Ok(thread_ids::resolve(home, None, &typed)?)).await;
+    let Some(id) = known.ok().filter(|_| failure.status == StatusCode::BAD_REQUEST) else { return Err(failure) };
+    let body = html! {
+        header.thread-head {
+            p.quiet.crumbs { a href="/" { "Threads" } }
+            h1 { "Damaged thread " (parts::short_id(id.as_str())) }
+            p.facts { (parts::state(ThreadState::Corrupt, false, None)) code.id data-copy=(id) title=(id) { (id) } }
+        }
+        section #needs .note data-state=(ThreadState::Corrupt.name()) {
+            h2 { "Some steps are not readable" }
+            p { (parts::message(&failure.message)) }
+            ul { @for hint in &failure.hints { li { (parts::message(hint)) } } }
+            p { "To replace the unreadable steps, so that the thread can continue:" }
+            pre { "uwf thread repair " (id) }
+            p { "To see everything that is missing: " code { "uwf thread verify " (id) } ". The steps before are not affected." }
+        }
+    };
+    Ok(DashboardPage::new("Damaged thread", NavSection::Threads, body).into_response(app))
+}
+
 fn head(shown: &ThreadView, title: &str) -> Markup {
     let status = &shown.status;
     let elapsed = status.started_at.map(|begun| {
@@ -90,13 +121,16 @@ fn head(shown: &ThreadView, title: &str) -> Markup {
     html! {
         header.thread-head {
             p.quiet.crumbs { a href="/" { "Threads" } " / " a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } }
-            h1 { (title) }
+            h1 { (parts::ticks(title)) }
             p.facts {
                 (parts::state(status.state, status.pausing, status.outcome.as_deref()))
                 span { (parts::many(status.steps, "step")) }
                 @if let Some(elapsed) = elapsed { span { (parts::duration(elapsed)) } }
                 @if let Some(tokens) = shown.spent.as_ref().and_then(|spent| parts::tokens(&spent.tokens)) { span { (tokens) " tokens" } }
                 @if let Some(money) = shown.spent.as_ref().and_then(SpendingTotals::known_cost) { span { (money) } }
+                @if let Some((start, sums)) = shown.files {
+                    a href={"/compare/" (start) ".." (status.head) "?patch=1#files"} { (files::in_words(sums)) }
+                }
                 @if let Some(changed) = status.changed_at { span { "changed " (parts::ago(changed)) } }
                 code.id data-copy=(status.thread) title=(status.thread) { (status.thread) }
             }
@@ -134,7 +168,7 @@ fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup
                 ThreadState::Stuck => { (plain("pause", "Pause", "p")) }
                 ThreadState::Completed | ThreadState::Killed | ThreadState::Corrupt => {}
             }
-            (forms::form(app, about, &ActionButton::new("fork", "Fork", "F"), &html! { input type="hidden" name="id" value=(ids::new_thread_id()); }))
+            (fork_form::fork_form(app, about, shown))
             a.button href={"/compare?a=" (status.thread)} data-key="d" { "Compare" }
             @if !status.done { (forms::button(app, about, &kill)) }
         }
@@ -145,7 +179,7 @@ fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup
 fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
     let status = &shown.status;
     // The form already shows the question.
-    let has_form = matches!(shown.need, Some(OpenRequest::Answer { .. }));
+    let has_form = matches!(shown.need, Some(OpenRequest::Answer(_)));
     let why = status.why.as_deref().filter(|_| !has_form).map(parts::message);
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
     let since = status.since.filter(|_| status.state != ThreadState::Running);
@@ -189,14 +223,19 @@ fn facts(shown: &ThreadView) -> Markup {
         section #facts {
             h2 { "About this thread" }
             dl.facts {
-                dt { "Thread" } dd { code { (status.thread) } }
-                dt { "Head" } dd { a href={"/cas/" (status.head)} { code { (status.head) } } }
-                dt { "Workflow" } dd { a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } " " code.quiet { (status.workflow) } }
+                @if let Some(started) = status.started_at { dt { "Started" } dd { (parts::time(started)) } }
                 @if let Some(workspace) = &status.workspace { dt { "Directory" } dd { code { (workspace.display()) } } }
                 @if let Some(worktree) = &status.worktree { dt { "Branch" } dd { code { (worktree.branch) } } }
-                @if let Some(started) = status.started_at { dt { "Started" } dd { (parts::time(started)) } }
-                @if let Some(digest) = &status.digest { dt { "Digest" } dd { code { (digest) } } }
-                @if let Some(end) = &status.end { dt { "End" } dd { a href={"/cas/" (end)} { code { (end) } } } }
+            }
+            details {
+                summary { "Hashes" }
+                dl.facts {
+                    dt { "Thread" } dd { code { (status.thread) } }
+                    dt { "Head" } dd { a href={"/cas/" (status.head)} { code { (status.head) } } }
+                    dt { "Workflow" } dd { a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } " " code.quiet { (status.workflow) } }
+                    @if let Some(digest) = &status.digest { dt { "Digest" } dd { code { (digest) } } }
+                    @if let Some(end) = &status.end { dt { "End" } dd { a href={"/cas/" (end)} { code { (end) } } } }
+                }
             }
         }
     }

@@ -11,8 +11,8 @@ use futures_util::stream;
 /// Time after which a silent stream sends a sign of life. Proxies and browsers close a stream that is silent for a minute.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// A comment, which every reader ignores.
-pub(crate) const BEAT: Bytes = Bytes::from_static(b":\n\n");
+/// A sign of life. It is an event, because scripts of a page do not see comments.
+pub(crate) const BEAT: Bytes = Bytes::from_static(b"event: alive\ndata: {}\n\n");
 
 /// A message as it is sent: the same bytes for every client.
 pub(super) fn message(event: &str, id: Option<&str>, data: &str) -> Bytes {

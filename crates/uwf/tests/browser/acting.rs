@@ -29,6 +29,18 @@ fn state(showcase: &Showcase, thread: &str) -> String {
 fn a_person_answers_on_the_first_page() {
     let showcase = act("answers", |it| json!({ "thread": it.waiting }));
     assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));
+    assert_eq!(state(&showcase, &showcase.waiting), "completed", "one click answered and ran it");
+}
+
+#[test]
+fn a_person_answers_with_keys_only() {
+    let showcase = act("answers_with_keys", |it| json!({ "thread": it.waiting }));
+    assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));
+}
+
+#[test]
+fn stale_answer_is_refused_and_shown() {
+    act("refuses_a_stale_answer", |it| json!({ "thread": it.waiting }));
 }
 
 #[test]
@@ -84,13 +96,14 @@ fn a_form_that_starts_no_thread_says_why() {
 
 #[test]
 fn thread_is_forked_from_thread_and_step_pages() {
-    let with = |it: &Showcase| {
-        let steps = roles(it, &it.done).len();
-        json!({ "thread": it.done, "step": it.step(3), "steps": steps })
-    };
-    let showcase = act("forks", with);
+    let showcase = act("forks", |it| json!({ "thread": it.done, "step": it.step(3) }));
     let all = showcase.home.json(&["thread", "list", "--all"]);
     assert_eq!(all.as_array().unwrap().len(), 5 + 4, "each form made one thread: {all}");
+}
+
+#[test]
+fn thread_starts_again_with_another_task() {
+    act("starts_again", |it| json!({ "thread": it.done }));
 }
 
 #[test]
@@ -108,6 +121,25 @@ fn ending_a_thread_is_asked_about_first() {
 fn stuck_thread_is_retried_with_another_agent() {
     let showcase = act("retries", |it| json!({ "thread": it.stuck }));
     assert_eq!(roles(&showcase, &showcase.stuck), ["writer", "reviewer"]);
+}
+
+#[test]
+fn stuck_thread_runs_after_one_click() {
+    let showcase = act("retries_and_runs", |it| json!({ "thread": it.stuck }));
+    assert_eq!(roles(&showcase, &showcase.stuck), ["writer", "reviewer", "writer", "reviewer"]);
+}
+
+#[test]
+fn only_the_reached_limit_is_lifted() {
+    let showcase = Showcase::new();
+    let started = ["run", "publish-post", "-p", "Write to a limit.", "--max-steps", "2", "--max-tokens", "90000"];
+    assert_eq!(showcase.home.uwf(&started).code, Some(30));
+    let rows = showcase.home.json(&["thread", "list", "--state", "limited"]);
+    let thread = text(&rows[0], "thread");
+    let server = TestServer::start(&showcase.home, &[]);
+    browse(&showcase.home, &server, "actions.lifts_a_limit", json!({ "thread": thread }));
+    let limits = showcase.home.json(&["thread", "limit", &thread]);
+    assert_eq!((&limits["limits"]["maxSteps"], &limits["limits"]["maxTokens"]), (&json!(9), &json!(90000)), "{limits}");
 }
 
 #[test]

@@ -27,22 +27,57 @@ def lands_on_another(page, thread):
 
 
 def answers(browser):
-    """A person answers on the first page, and the thread goes on."""
+    """A person answers on the first page, the thread runs, and the page stays where it is, with the next row in focus."""
     thread = browser.told["thread"]
     page = browser.page("/")
     row = page.locator(f"#t-{thread}")
-    row.locator("select").select_option("true")
-    row.locator("form[action$='/answer'] button").click()
+    after = row.evaluate("(it) => (it.nextElementSibling ?? it.previousElementSibling)?.id")
+    row.locator("summary", has_text="Answer").click()
+    decides = row.locator(".decides").inner_text()
+    assert "Decide whether the post goes out." in decides and "reviewer" in decides, decides
+    row.get_by_label("yes", exact=True).check()
+    row.get_by_role("button", name="Answer and run").click()
     until("it no longer waits", lambda: page.locator(f"#needs #t-{thread}").count() == 0)
+    assert "Answered." in page.inner_text("#notice")
+    assert page.url == f"{browser.url}/"
+    if after:
+        until("the next row has the focus", lambda: page.evaluate("document.activeElement.id") == after)
+    until("it has run to its end", lambda: page.reload() and page.locator(f"#done #t-{thread}").count() == 1)
+
+
+def answers_with_keys(browser):
+    """The form of a row opens by a key, and Ctrl+Enter sends it."""
+    thread = browser.told["thread"]
+    page = browser.page("/")
+    page.locator(f"#t-{thread}").focus()
+    page.keyboard.press("a")
+    page.keyboard.press("Space")
+    page.keyboard.press("Control+Enter")
+    until("it no longer waits", lambda: page.locator(f"#needs #t-{thread}").count() == 0)
+
+
+def refuses_a_stale_answer(browser):
+    """An answer to a thread that has moved on is refused where it was typed, and what was typed is shown."""
+    thread = browser.told["thread"]
+    page = browser.page("/", "light")
+    row = page.locator(f"#t-{thread}")
+    row.locator("summary", has_text="Answer").click()
+    row.get_by_label("no", exact=True).check()
+    row.locator("textarea").fill("Too late.")
+    assert browser.uwf("thread", "answer", thread, "--data", '{"out": false}') == 0
+    row.get_by_role("button", name="Only answer").click()
+    until("it is refused", lambda: page.locator("textarea[readonly]").count())
+    assert "Too late." in [it.input_value() for it in page.locator("textarea").all()]
+    browser.problems = [it for it in browser.problems if "409" not in it]
 
 
 def answers_on_its_page(browser):
     """A person answers on the page of the thread, which has not to be live for that."""
     page = browser.page(f"/threads/{browser.told['thread']}", "noscript")
     form = page.locator("#needs form[action$='/answer']")
-    form.locator("select").select_option("false")
+    form.get_by_label("no", exact=True).check()
     form.locator("textarea").fill("It says nothing of *limits*.")
-    form.locator("button").click()
+    form.get_by_role("button", name="Only answer").click()
     until("it does not wait", lambda: state(page) != "waiting")
     assert thread_of(page) == browser.told["thread"]
     page.locator("[data-row] summary", has_text="editor").click()
@@ -106,13 +141,35 @@ def forks(browser):
     """A fork of a thread, and one of a step, lead to the page of the new thread."""
     told = browser.told
     for mode in FORMS:
-        for path, button, steps in [("", "Fork", told["steps"]), (f"/steps/{told['step']}", "Fork from here", 3)]:
-            page = browser.page(f"/threads/{told['thread']}{path}", mode)
-            page.get_by_role("button", name=button, exact=True).click()
-            lands_on_another(page, told["thread"])
-            assert f"{steps} steps" in page.inner_text(".thread-head"), f"{mode}, {button}"
-            assert page.locator("[data-row]").count() == steps
-            page.context.close()
+        page = browser.page(f"/threads/{told['thread']}", mode)
+        page.locator("#fork > summary").click()
+        page.locator("#fork-step").select_option(told["step"])
+        page.get_by_role("button", name="Only fork", exact=True).click()
+        forked(browser, page, mode)
+        page = browser.page(f"/threads/{told['thread']}/steps/{told['step']}", mode)
+        page.get_by_role("button", name="Fork from here", exact=True).click()
+        forked(browser, page, mode)
+
+
+def forked(browser, page, mode):
+    lands_on_another(page, browser.told["thread"])
+    assert "3 steps" in page.inner_text(".thread-head"), mode
+    assert page.locator("[data-row]").count() == 3
+    page.context.close()
+
+
+def starts_again(browser):
+    """A thread is started again with another task, and runs."""
+    told = browser.told
+    page = browser.page(f"/threads/{told['thread']}")
+    page.locator("#fork > summary").click()
+    task = page.get_by_label("Task", exact=True)
+    assert task.input_value()
+    task.fill("Write of *second* tries.")
+    page.get_by_role("button", name="Start and run", exact=True).click()
+    lands_on_another(page, told["thread"])
+    assert page.locator("h1").inner_text() == "Write of *second* tries."
+    becomes(page, "light", "waiting")
 
 
 def compares(browser):
@@ -154,9 +211,33 @@ def retries(browser):
     assert state(page) == "stuck"
     form = page.locator("#needs form[action$='/retry']")
     form.locator("select").select_option("mock")
-    form.locator("button").click()
+    form.get_by_role("button", name="Only retry").click()
     becomes(page, "light", "active")
     assert page.locator("[data-row]").count() == 2
+
+
+def retries_and_runs(browser):
+    """A stuck thread runs on when another agent tries, with one click in the list."""
+    thread = browser.told["thread"]
+    page = browser.page("/")
+    row = page.locator(f"#t-{thread}")
+    row.locator("summary", has_text="Retry").click()
+    row.locator("select").select_option("mock")
+    row.get_by_role("button", name="Retry and run").click()
+    until("it waits for the editor", lambda: page.locator(f"#t-{thread} .state").inner_text() == "waiting")
+
+
+def lifts_a_limit(browser):
+    """The form lifts the limit that was reached and no other, and the thread runs."""
+    told = browser.told
+    page = browser.page("/")
+    row = page.locator(f"#t-{told['thread']}")
+    row.locator("summary", has_text="Lift").click()
+    assert row.locator("input[name=steps]").input_value() == "3"
+    assert row.locator("input[name=tokens]").input_value() == ""
+    row.locator("input[name=steps]").fill("9")
+    row.get_by_role("button", name="Lift and run").click()
+    until("it waits for the editor", lambda: page.locator(f"#t-{told['thread']} .state").inner_text() == "waiting")
 
 
 def pauses(browser):

@@ -80,3 +80,10 @@ fn times_count_on() {
     let server = TestServer::start(&showcase.home, &[]);
     browse(&showcase.home, &server, "live.says_how_long", json!({}));
 }
+
+#[test]
+fn page_notices_a_silent_server() {
+    let (home, _) = counting(2);
+    let server = TestServer::start(&home, &[]);
+    browse(&home, &server, "live.notices_a_dead_server", json!({ "server": server.pid() }));
+}

@@ -101,6 +101,8 @@ def a_thread(browser):
     page.wait_for_url("**/compare*")
     page.goto(path)
     page.keyboard.press("Shift+F")
+    assert page.evaluate("document.activeElement.name") == "step"
+    page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: "/threads/" in url and browser.told["thread"] not in url)
 
 
@@ -111,13 +113,17 @@ def answering(browser):
     focused = focused.replace("THREAD", thread)
     for path in [f"/threads/{thread}", "/"]:
         page = browser.page(path)
+        if path == "/":
+            page.locator(f"#t-{thread}").focus()
         page.keyboard.press("a")
         assert page.evaluate(focused) and page.evaluate("document.activeElement.name") == "output.out", path
         # Letters are typed there, until the field is left.
         page.keyboard.press("k")
         assert page.evaluate(focused)
         page.keyboard.press("Escape")
-        assert page.evaluate("document.activeElement === document.body")
+        # In a list, its row stays the current one.
+        left = "document.activeElement === document.body" if path != "/" else f"document.activeElement.id === 't-{thread}'"
+        assert page.evaluate(left), path
     # Another row that waits has its own.
     page.locator(f"#t-{browser.told['other']}").focus()
     page.keyboard.press("a")

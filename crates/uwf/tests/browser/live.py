@@ -1,6 +1,7 @@
 """Pages as they follow what happens."""
 
 import os
+import signal
 import statistics
 import time
 
@@ -82,17 +83,40 @@ STANDS = """() => ({
 
 
 def keeps_what_was_typed(browser):
-    """An answer that is being written stays while other threads come and go."""
+    """While an answer is being written, nothing moves; what came meanwhile is shown once the field is left."""
     page = browser.page("/")
     is_live(page)
-    field = page.locator("#needs textarea, #needs input[type=text], #needs input:not([type])").first
+    page.locator("#needs .act > summary", has_text="Answer").first.click()
+    field = page.locator("#needs .act[open] textarea").first
     field.fill("not quite re")
     field.focus()
     rows = page.locator("[data-row]").count()
+    place = field.bounding_box()
     assert browser.uwf("thread", "start", browser.told["workflow"], "-p", "One more.") == 0
-    until("the new thread is shown", lambda: page.locator("[data-row]").count() == rows + 1)
+    page.wait_for_timeout(1500)
     page.keyboard.type("ady")
+    assert field.input_value() == "not quite ready" and field.bounding_box() == place
+    assert page.locator("[data-row]").count() == rows
+    page.keyboard.press("Escape")
+    until("the new thread is shown", lambda: page.locator("[data-row]").count() == rows + 1)
     assert field.input_value() == "not quite ready"
+
+
+def notices_a_dead_server(browser):
+    """A server that is stopped without closing its connections is noticed."""
+    page = browser.context().new_page()
+    page.clock.install()
+    page.goto("/")
+    page.clock.resume()
+    until("it is live", lambda: says(page) == "live")
+    os.kill(browser.told["server"], signal.SIGSTOP)
+    try:
+        page.clock.fast_forward(60_000)
+        until("it says so", lambda: says(page) == "reconnecting", 20)
+    finally:
+        os.kill(browser.told["server"], signal.SIGCONT)
+    page.clock.fast_forward(5_000)
+    until("it is back", lambda: says(page) == "live", 20)
 
 
 def one_tab_listens_for_all(browser):

@@ -9,6 +9,7 @@ mod gateways;
 mod hostile;
 mod hostile_machines;
 mod keys;
+mod layout;
 mod looks;
 mod scripts;
 mod showcase;

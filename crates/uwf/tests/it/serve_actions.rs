@@ -145,6 +145,41 @@ fn answer_form_redirects_back() {
 }
 
 #[test]
+fn thread_runs_after_a_change() {
+    let (home, server, thread) = counting();
+    let at = json!({ "expectedHead": head(&server, &thread) });
+    act(&server, &thread, "pause", &at);
+    let resumed = act(&server, &thread, "resume", &json!({ "expectedHead": head(&server, &thread), "run": true }));
+    assert_eq!((resumed.status, &resumed.json()["run"]["done"]), (200, &json!(true)), "{resumed:?}");
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
+    let forked = act(&server, &thread, "fork", &json!({ "step": start_of(&home, &thread), "run": true })).json();
+    assert_eq!(forked["run"]["done"], true, "the fork runs: {forked}");
+    assert_ne!(forked["thread"], json!(thread));
+    let unknown = act(&server, &text(&forked, "thread"), "kill", &json!({ "expectedHead": "x", "run": true }));
+    assert_eq!(unknown.status, 400, "{unknown:?}");
+    let word = act(&server, &thread, "resume", &json!({ "expectedHead": head(&server, &thread), "run": "perhaps" }));
+    assert_eq!(word.status, 400, "{word:?}");
+}
+
+#[test]
+fn run_after_slow_retry_needs_no_client() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\n[ -e ok ] || exit 3\nsleep 2\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(2, "count");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(40));
+    std::fs::write(home.work().join("ok"), "").unwrap();
+    let server = TestServer::start(&home, &[]);
+    let body = json!({ "expectedHead": head(&server, &thread), "wait": 0, "run": true });
+    let answer = act(&server, &thread, "retry", &body);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    let begun = Instant::now();
+    while home.json(&["thread", "show", &thread])["state"] != "completed" {
+        assert!(begun.elapsed() < Duration::from_secs(50), "the thread did not run after its retry");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
 fn a_form_of_another_site_changes_nothing() {
     let (home, server, thread) = counting();
     let body = format!("expectedHead={}", head(&server, &thread));

@@ -100,7 +100,7 @@ fn page_separates_known_and_unknown_costs() {
     let by_day = server.page("/cost").body;
     assert!(by_day.contains("Day (UTC)") && by_day.contains("aria-current=\"true\">7 days</a>"), "{by_day}");
     let never = server.page("/cost?since=2999-01-01").body;
-    assert!(never.contains("Nothing was spent in this time."), "{never}");
+    assert!(never.contains("No spending in this period."), "{never}");
 }
 
 #[test]

@@ -21,10 +21,25 @@ fn search_covers_tasks_names_roles_and_outputs() {
     assert!(found("writer").contains("/?workflow=review-text&amp;role=writer"));
     let output = found("fix+%2342");
     assert!(output.contains(&format!("href=\"/threads/{thread}/steps/{head}\"")), "{output}");
-    assert!(output.contains("<mark>Fix #42</mark>"), "{output}");
+    assert!(output.contains("<mark>Fix</mark>") && output.contains("<mark>#42</mark>"), "{output}");
+    for words in ["zebras+%2342", "active+review-text+writer"] {
+        assert!(found(words).contains(&of_thread), "{words}: all words, wherever they are");
+    }
+    assert!(!found("zebras+giraffes").contains(&of_thread));
     let nothing = found("%3Cscript%3Ex");
-    assert!(nothing.contains("No thread matches") && !nothing.contains("<script>x"), "{nothing}");
-    assert!(nothing.contains("The newest outputs of 1 thread were looked at."), "{nothing}");
+    assert!(nothing.contains("No threads match") && !nothing.contains("<script>x"), "{nothing}");
+    assert!(nothing.contains("Searched 1 of 1 thread."), "{nothing}");
+}
+
+#[test]
+fn search_reads_older_outputs_and_texts() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write");
+    step(&home, &thread, 2);
+    let first = &hashes(&home, &thread)[1];
+    let server = TestServer::start(&home, &[]);
+    let body = server.page("/search?q=fix").body;
+    assert!(body.contains(&format!("href=\"/threads/{thread}/steps/{first}\"")), "{body}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use rustix::io::Errno;
 use uwf_testing::TestHome;
 use uwf_testing::server::TestServer;
 
-use crate::fixtures::review::{reviewing_home, step};
+use crate::fixtures::child_threads;
+use crate::fixtures::review::{hashes, reviewing_home, step};
 
 /// Counts how often a file is opened meanwhile.
 fn opens(file: &Path, meanwhile: impl FnOnce()) -> usize {
@@ -72,4 +73,34 @@ fn question_on_page_opens_record_once() {
     let thread = home.start("review-text", "Write about dogs");
     home.uwf(&["thread", "step", &thread, "--agent", "uwf-human"]);
     assert_one_look(&home, &server, &thread, "waiting");
+}
+
+#[test]
+fn role_of_child_thread_links_to_it() {
+    let home = child_threads::staffed();
+    let thread = child_threads::planned(&home);
+    child_threads::go(&home);
+    step(&home, &thread, 1);
+    let child = child_threads::child_of(&home, &thread);
+    let server = TestServer::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}")).body;
+    let link = format!("Played by the child thread <a href=\"/threads/{child}\">");
+    assert!(page.contains(&link), "{page}");
+}
+
+#[test]
+fn damaged_thread_has_a_page_with_its_repair() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about zebras");
+    step(&home, &thread, 1);
+    let head = &hashes(&home, &thread)[1];
+    let server = TestServer::start(&home, &[]);
+    let file = home.root().join("cas").join(format!("{head}.bin"));
+    assert!(file.exists());
+    std::fs::write(&file, b"not a node").unwrap();
+    let answer = server.page(&format!("/threads/{thread}"));
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    for text in ["Damaged thread", &format!("uwf thread repair {thread}"), &thread[21..]] {
+        assert!(answer.body.contains(text), "no {text} in {}", answer.body);
+    }
 }

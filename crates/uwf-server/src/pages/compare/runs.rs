@@ -1,7 +1,5 @@
 //! Two runs side by side: the shared steps, folded, then a row for each step that differs.
 
-use std::path::Path;
-
 use imara_diff::{Algorithm, Diff, InternedInput};
 use maud::{Markup, html};
 use uwf_core::config::UwfConfig;
@@ -11,26 +9,20 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::usage;
-use uwf_engine::verbs::diff::{self, DiffOptions, DiffReport, DiffSubject, FileChange};
+use uwf_engine::verbs::diff::{DiffReport, DiffSubject};
 use uwf_engine::views::cost::{self, CostRequest};
 
 use super::pairs::{StepPair, same_words};
 use super::sides::ComparedRun;
 use super::steps;
 use crate::failure::HttpFailure;
-use crate::pages::{parts, texts};
+use crate::pages::{files, parts, texts};
 
 /// Rows on one page.
 const SHOWN: usize = 50;
 
 /// Longest thread whose spending is added up, in steps, so that the page appears soon.
 const ADDED_UP: usize = 500;
-
-/// The differences between files, or why they are not known.
-pub(super) fn files(home: &Home, two: &[DiffSubject; 2], patch: bool, cwd: &Path) -> Result<DiffReport, String> {
-    let wanted = DiffOptions { outputs: false, files: true, patch };
-    diff::compare(home, &two[0], Some(&two[1]), wanted, cwd).map_err(|error| error.message)
-}
 
 /// The page of two runs, from the differing row `after` on.
 pub(super) fn compared(
@@ -68,7 +60,7 @@ pub(super) fn compared(
                 p.quiet.same { (same_words(differing.same_at_end)) }
             }
         }
-        (files_section(files))
+        (files::section(files, "Files"))
     })
 }
 
@@ -247,44 +239,6 @@ fn of_spent(spent: &SpendingTotals) -> CompareTotals {
         time: parts::duration(spent.duration_ms),
         tokens: known(parts::tokens(&spent.tokens), spent.tokens_unknown),
         cost: spent.cost_text(),
-    }
-}
-
-fn files_section(files: &Result<DiffReport, String>) -> Markup {
-    html! {
-        section #files aria-labelledby="files-title" {
-            h2 #files-title { "Files" }
-            @match files.as_ref().map(|compared| compared.files.as_ref()) {
-                Err(why) => p.quiet { (parts::sentence(why)) },
-                Ok(None) => p.quiet { "They are unknown." },
-                Ok(Some(files)) => {
-                    @if files.changed.is_empty() { p { "They are the same." } } @else { (changed(&files.changed)) }
-                    @match &files.patch {
-                        Some(patch) => pre.patch { (patch.text()) },
-                        None if !files.changed.is_empty() => p { a href="?patch=1#files" { "Show the differences" } },
-                        None => {},
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn changed(changed: &[FileChange]) -> Markup {
-    let number = |count: Option<u64>| count.map_or_else(|| "binary".to_owned(), |count| count.to_string());
-    html! {
-        table.files {
-            thead { tr { th scope="col" { "File" } th.number scope="col" { "Added" } th.number scope="col" { "Removed" } } }
-            tbody {
-                @for file in changed {
-                    tr {
-                        td { @if let Some(before) = &file.before { code { (before) } " → " } code { (file.path) } }
-                        td.number { (number(file.added)) }
-                        td.number { (number(file.removed)) }
-                    }
-                }
-            }
-        }
     }
 }
 

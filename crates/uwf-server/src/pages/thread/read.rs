@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::path::Path;
 
 use json_cas::NodeHash;
 use maud::{Markup, PreEscaped};
@@ -14,6 +15,7 @@ use uwf_core::workflow::{END, GraphDrawing, GraphLedger, GraphOnPage};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{registry, thread_ids};
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::diff::{DiffSubject, FileSums};
 use uwf_engine::views::cost::{self, CostBy, CostRow};
 use uwf_engine::views::course::{self, ThreadCourse};
 use uwf_engine::views::decisions::{self, LastDecision};
@@ -27,6 +29,7 @@ use uwf_engine::views::timeline::{self, TimedStep};
 use uwf_engine::views::why::{self, ThreadOutlook};
 use uwf_engine::views::workflow_names::WorkflowNames;
 
+use super::super::files;
 use super::super::need::OpenRequest;
 use super::super::{parts, spent, values};
 use crate::app::ServerCaches;
@@ -61,6 +64,10 @@ pub(super) struct ThreadView {
     pub(super) failures: Vec<FailedAttempt>,
     pub(super) need: Option<OpenRequest>,
     pub(super) graph: Option<Markup>,
+    /// The files changed since its start, and the start to compare with; `None` if no files are recorded.
+    pub(super) files: Option<(NodeHash, FileSums)>,
+    /// Why the newest steps have their roles, by position from 0.
+    pub(super) reasons: BTreeMap<usize, Vec<TriedTransition>>,
     /// This thread and all threads that share steps with it.
     pub(super) forks: ForkFamily,
     /// Spending of each of them, as far as it was added up.
@@ -82,7 +89,7 @@ impl ThreadView {
     pub(super) fn read(
         home: &Home,
         memory: &ServerCaches,
-        typed: &str,
+        (typed, cwd): (&str, &Path),
         from: Option<usize>,
     ) -> Result<ThreadView, HttpFailure> {
         let id = thread_ids::resolve(home, None, typed)?;
@@ -95,10 +102,18 @@ impl ThreadView {
         let range = start.min(status.steps)..(start + SHOWN).min(status.steps);
         // If a branch is unreadable, its thread's own page says why.
         let groups = groups::all(&now, &config, GROUPS).unwrap_or_default();
-        let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config, &groups));
         let mut steps = timeline::timeline(thread, &config, range.clone())?;
+        let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config, &groups, &steps));
         steps.iter_mut().for_each(|timed| add_branches(timed, &groups));
         let forks = forks::find_family(&now)?;
+        let start = thread.start_hash;
+        let two = [DiffSubject::Node(start), DiffSubject::Node(status.head)];
+        // Without a worktree, no files are recorded.
+        let changed = match status.worktree.is_some() && status.head != start {
+            true => memory.with_files((start, status.head), || files::sums(home, &two, cwd)),
+            false => None,
+        };
+        let reasons = thread.workflow().map(|workflow| decisions::for_steps(thread, &workflow, range.clone()));
         let running = match status.state {
             ThreadState::Running => Some(running(&now)?),
             _ => None,
@@ -110,6 +125,8 @@ impl ThreadView {
             need: OpenRequest::read(&now, &config),
             graph: graph(&now, &steps, &groups, roles.as_ref().map(|(roles, total)| (roles, total))),
             spent_by_thread: by_thread(&now, &config, memory, &forks, roles.as_ref().map(|(_, total)| total)),
+            files: changed.map(|sums| (start, sums)),
+            reasons: reasons.unwrap_or_default(),
             forks,
             groups,
             steps,
@@ -122,6 +139,10 @@ impl ThreadView {
     }
 }
 
+fn has_group(groups: &[GroupStatus], timed: &TimedStep) -> bool {
+    groups.iter().any(|group| group.step == Some(timed.step.hash))
+}
+
 /// Adds the time and the spending of its branches to the step of a group.
 fn add_branches(timed: &mut TimedStep, groups: &[GroupStatus]) {
     let Some(group) = groups.iter().find(|group| group.step == Some(timed.step.hash)) else { return };
@@ -129,11 +150,13 @@ fn add_branches(timed: &mut TimedStep, groups: &[GroupStatus]) {
     timed.spent = group.spent();
 }
 
-/// Spending of each role, and of all roles together. The branches of a group count for the group.
+/// Spending of each role, and of all roles together. The branches of a group count for the group, and a child thread for the role that it
+/// played in one of these steps.
 fn by_role(
     now: &ThreadNow<'_>,
     config: &UwfConfig,
     groups: &[GroupStatus],
+    steps: &[TimedStep],
 ) -> (BTreeMap<String, SpendingTotals>, SpendingTotals) {
     let costs = cost::of_thread(now, config, CostBy::Branch);
     let mut roles: BTreeMap<String, SpendingTotals> = BTreeMap::new();
@@ -147,6 +170,9 @@ fn by_role(
         };
         let group = groups.iter().find(is_of);
         roles.entry(group.map_or(name, |group| group.role.clone())).or_default().merge(spent);
+    }
+    for timed in steps.iter().filter(|timed| timed.step.is_child_thread && !has_group(groups, timed)) {
+        roles.entry(timed.step.role.clone()).or_default().merge(timed.spent.clone());
     }
     (roles, costs.total)
 }

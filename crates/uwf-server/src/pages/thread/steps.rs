@@ -2,18 +2,22 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
+use uwf_core::moderator::{MatchReason, TriedTransition};
 use uwf_core::{text, view};
 use uwf_engine::views::groups::GroupStatus;
 use uwf_engine::views::timeline::TimedStep;
 use uwf_engine::views::why::{StepRouting, ThreadOutlook};
 
 use super::super::markdown::markdown;
-use super::super::parts;
+use super::super::{parts, values};
 use super::branches::branches;
 use super::read::{SHOWN, ThreadView};
 
 /// Characters of an output on the step's line.
 const EXCERPT: usize = 140;
+
+/// Bytes of a text that is shown before longer ones.
+const SHORT: usize = 40;
 
 /// Number of the newest steps that can be unfolded here; older steps have their own pages.
 const UNFOLDED: usize = 30;
@@ -38,7 +42,8 @@ pub(super) fn steps(shown: &ThreadView) -> Markup {
             @if shown.steps.is_empty() { p.quiet { "No step yet." } }
             ol.steps start=(range.start + 1) {
                 @for (position, timed) in shown.steps.iter().enumerate() {
-                    (step(status.thread.as_str(), (timed, shown.group_of(timed.step.hash)), &scale, position >= first_unfolded))
+                    @let reason = shown.reasons.get(&(range.start + position)).and_then(|tried| reason(tried));
+                    (step(status.thread.as_str(), (timed, shown.group_of(timed.step.hash)), reason.as_deref(), &scale, position >= first_unfolded))
                 }
             }
             @if range.end < status.steps {
@@ -51,35 +56,40 @@ pub(super) fn steps(shown: &ThreadView) -> Markup {
 fn step(
     thread: &str,
     (timed, group): (&TimedStep, Option<&GroupStatus>),
+    reason: Option<&str>,
     scale: &StepTimeScale,
     unfolds: bool,
 ) -> Markup {
-    let TimedStep { step, spent, took_ms } = timed;
+    let TimedStep { step, spent, took_ms, child } = timed;
     let path = format!("/threads/{thread}/steps/{}", step.hash);
     let line = html! {
         span.index { (step.index) }
         b.role { (step.role) }
         span.took title="How long its agent took" { (scale.bar(timed)) span { (parts::duration(*took_ms)) } }
-        span.facts.quiet {
-            @match group {
-                Some(group) => span { (parts::many_of(group.branches.len(), "branch", "branches")) },
-                None => span { (view::agent_name(&step.agent, step.alias.as_deref())) },
+        span.outcome {
+            span.excerpt { (excerpt(&step.output)) }
+            span.facts.quiet {
+                @match group {
+                    Some(group) => span { (parts::many_of(group.branches.len(), "branch", "branches")) },
+                    None => span { (view::agent_name(&step.agent, step.alias.as_deref())) },
+                }
+                @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
+                @if let Some(money) = spent.known_cost() { span { (money) } }
+                @if !step.denied.is_empty() { span.warn { "denied: " (step.denied.join(", ")) } }
+                @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
             }
-            @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
-            @if let Some(money) = spent.known_cost() { span { (money) } }
-            @if !step.denied.is_empty() { span.warn { "denied: " (step.denied.join(", ")) } }
-            @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
         }
-        span.excerpt { (excerpt(step)) }
     };
     html! {
         li.step #{"s-" (step.hash)} data-row=(step.hash) data-copy=(step.hash) tabindex="-1" {
+            @if let Some(reason) = reason { p.reason { "↳ " (reason) } }
             @if unfolds {
                 details #{"d-" (step.hash)} {
                     summary { (line) }
                     (inside(timed, group, &path))
                 }
             } @else { div.summary { (line) } }
+            @if let Some(child) = child.as_ref().filter(|_| group.is_none()) { p.child.small { "Played by the child thread " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } } }
             a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
         }
     }
@@ -92,13 +102,12 @@ fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup 
         div.inside {
             @if let Some(group) = group { (branches(group)) }
             @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } }
-            @else { (output(&step.output)) }
+            @else { (values::output(&step.output, None)) }
             @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
                 div.text { (markdown(&text::without_end(message, TEXT), 3)) }
             }
             p.small.quiet {
                 (parts::time(step.timestamp)) " · "
-                @if step.is_child_thread { "done by a child thread · " }
                 @if let Some(by) = &step.extracted_by { "output by " (by) " · " }
                 a data-key="w" href={(path) "#why"} { "Why this role" } " · "
                 a href=(path) { "Prompt, turns and tool calls" } " · "
@@ -108,37 +117,58 @@ fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup 
     }
 }
 
-/// An output as a list of its keys.
-pub(crate) fn output(value: &Value) -> Markup {
-    let Value::Object(fields) = value else { return html! { pre { (value) } } };
-    html! {
-        dl.facts.output {
-            @for (name, value) in fields {
-                dt { (name) }
-                dd { @match value {
-                    Value::String(text) if text.contains('\n') || text.len() > EXCERPT => div.text { (markdown(&text::without_end(text, TEXT), 3)) },
-                    Value::String(text) => (text),
-                    Value::Array(_) | Value::Object(_) => pre { (text::without_end(&format!("{value:#}"), TEXT)) },
-                    other => code { (other) },
-                } }
-            }
-        }
+/// The condition that led to a step; `None` if no condition was tried.
+fn reason(tried: &[TriedTransition]) -> Option<String> {
+    let taken = tried.iter().find(|transition| transition.matched)?;
+    let value = |transition: &TriedTransition| match (&transition.note, &transition.value) {
+        (MatchReason::Counted, Some(value)) => format!(" ({})", values::short(value)),
+        _ => String::new(),
+    };
+    if let Some(name) = &taken.condition {
+        return Some(format!("{name}{}", value(taken)));
     }
+    let refused: Vec<String> = tried
+        .iter()
+        .filter_map(|transition| Some(format!("not {}{}", transition.condition.as_ref()?, value(transition))))
+        .collect();
+    (!refused.is_empty()).then(|| refused.join(", "))
 }
 
-/// An output on one line, its short values first.
-fn excerpt(step: &uwf_core::thread::Step) -> String {
-    let value = match &step.output {
-        Value::Object(fields) => {
-            let pairs = fields.iter().map(|(name, value)| match value {
-                Value::String(text) => format!("{name}: {text}"),
-                other => format!("{name}: {other}"),
-            });
-            pairs.collect::<Vec<_>>().join(" · ")
-        }
-        other => other.to_string(),
+/// An output on one line: its short values first, lists as their lengths, and a `false` in the colour of a failure.
+fn excerpt(value: &Value) -> Markup {
+    let Value::Object(fields) = value else {
+        let text = value.as_str().map_or_else(|| value.to_string(), text::one_line);
+        return html! { (text::ellipsize(&text, EXCERPT)) };
     };
-    text::ellipsize(&text::one_line(&value), EXCERPT).into_owned()
+    let is_long = |value: &Value| value.as_str().is_some_and(|text| text.len() > SHORT);
+    let mut fields: Vec<(&String, &Value)> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
+    fields.sort_by_key(|(_, value)| (!value.is_boolean(), is_long(value)));
+    let mut room = EXCERPT;
+    let mut parts = Vec::new();
+    for (name, value) in fields {
+        let (part, length) = excerpt_of(name, value, room);
+        parts.push(part);
+        room = room.saturating_sub(length);
+        if room == 0 {
+            break;
+        }
+    }
+    html! { @for part in &parts { span { (part) } } }
+}
+
+/// A key and its value in at most `room` characters, with their number.
+fn excerpt_of(name: &str, value: &Value, room: usize) -> (Markup, usize) {
+    let words = match value {
+        Value::Bool(true) => format!("✓ {name}"),
+        Value::Bool(false) => return (html! { span.bad { "✗ " (name) } }, name.len() + 2),
+        Value::String(text) => format!("{name}: {}", text::one_line(text)),
+        Value::Array(items) => format!("{} {name}", items.len()),
+        Value::Object(fields) => format!("{name}: {}", parts::many(fields.len(), "field")),
+        other => format!("{name}: {other}"),
+    };
+    let shown = text::ellipsize(&words, room);
+    let length = shown.chars().count();
+    (html! { (shown) }, length)
 }
 
 /// The next role.

@@ -36,7 +36,7 @@ Examples:
   uwf thread cost --since 7d --by model
   uwf thread cost @ --by branch
   uwf thread cost --since 30d --by label
-  uwf thread cost --since 2026-11-01 --by day --format csv > november.csv
+  uwf thread cost --since 2026-11-01 --until 2026-12-01 --by day --format csv > november.csv
   uwf thread cost --format json | jq '.total.cost'
 
 The cost is what the provider or the agent's program reported; otherwise the tokens times the configured `prices`, by the model's
@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
+    /// Only what was spent until: so long ago (7d, 12h), or before a day (2026-12-01, UTC).
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
     /// Group rows by this; `branch` has a row for each branch of a group, and for each other role; `label` has one for each KEY=VALUE.
     #[arg(long, value_name = "WHAT", default_value = "thread")]
     by: CostGrouping,
@@ -237,7 +240,8 @@ fn grouped(number: u64) -> String {
 
 /// Prints the cost of threads.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
-    let since = args.since.as_deref().map(since).transpose()?;
+    let [since, until] = [&args.since, &args.until].map(|typed| typed.as_deref().map(time).transpose());
+    let (since, until) = (since?, until?);
     let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;
     let by = match args.by {
         CostGrouping::Thread => CostBy::Thread,
@@ -249,14 +253,14 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         CostGrouping::Label => CostBy::Label,
         CostGrouping::Day => CostBy::Day,
     };
-    let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, by })?;
+    let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, until, by })?;
     for unreadable in &costs.unreadable {
         context.printer.warn(&format!("thread {} is not fully readable: {}", unreadable.thread, unreadable.why));
     }
     Ok(PrintableReport::long(ThreadCostReport { costs, limit: args.limit.unwrap_or(SHOWN) })?.paged(&args.paging))
 }
 
-fn since(typed: &str) -> Result<u64, CommandError> {
+fn time(typed: &str) -> Result<u64, CommandError> {
     cost::since(typed).ok_or_else(|| {
         CommandError::usage(format!("`{typed}` is not a time"))
             .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")

@@ -269,7 +269,7 @@ impl<'c> TopThreadList<'c> {
         if let Some(known) = self.known.get(&row.thread).filter(|known| known.head == row.head) {
             return known.cost.clone();
         }
-        let request = CostRequest { threads: vec![row.thread.clone()], since: None, by: CostBy::Thread };
+        let request = CostRequest { threads: vec![row.thread.clone()], by: CostBy::Thread, ..CostRequest::default() };
         let spent = cost::cost(&self.context.home, &self.config, &request);
         spent.map_or_else(|_| "?".to_owned(), |costs| costs.total.cost_text())
     }

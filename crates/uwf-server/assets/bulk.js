@@ -1,0 +1,52 @@
+// Actions on several selected rows at once, one request after the other.
+import { say } from './say.js';
+
+/** Label, action, and the question to confirm first. @type {[label: string, action: string, asks?: string][]} */
+const ACTIONS = [
+  ['Run', 'run'],
+  ['Retry', 'retry'],
+  ['Pause', 'pause'],
+  ['Resume', 'resume'],
+  ['Kill', 'kill', 'End these threads? Their steps are kept.'],
+];
+
+/** Shows the actions for these rows, or removes them if there are none. @param {HTMLElement[]} rows */
+export function offer(rows) {
+  document.getElementById('bulk')?.remove();
+  const main = document.getElementById('main');
+  if (!main || !rows.length || main.dataset.readOnly || !rows.every((row) => row.dataset.head)) return;
+  const bar = document.createElement('div');
+  bar.id = 'bulk';
+  bar.setAttribute('role', 'toolbar');
+  bar.ariaLabel = 'Selected threads';
+  bar.append(`${rows.length} selected`);
+  for (const [label, action, asks] of ACTIONS) {
+    const button = document.createElement('button');
+    button.textContent = label;
+    button.onclick = () => (!asks || confirm(asks)) && act(rows, action, label);
+    bar.append(button);
+  }
+  document.body.append(bar);
+}
+
+/** @param {HTMLElement[]} rows @param {string} action @param {string} label */
+async function act(rows, action, label) {
+  const refused = [];
+  let done = 0;
+  for (const row of rows) {
+    const { row: thread, head: expectedHead, prefix = document.documentElement.dataset.base ?? '' } = row.dataset;
+    say(`${label}: ${done + refused.length} of ${rows.length}`);
+    const body = JSON.stringify(action === 'run' || action === 'retry' ? { expectedHead, wait: 0 } : { expectedHead });
+    const headers = { 'content-type': 'application/json', accept: 'application/json' };
+    const answer = await fetch(`${prefix}/api/threads/${thread}/${action}`, { method: 'POST', headers, body }).catch(() => null);
+    if (answer?.ok) {
+      done += 1;
+      row.removeAttribute('data-selected');
+    } else {
+      const why = await answer?.json().catch(() => null);
+      refused.push(`…${thread?.slice(-5)}: ${why?.error?.message ?? 'the server does not respond'}`);
+    }
+  }
+  offer([]);
+  say([`${label}: ${done} of ${rows.length} done.`, ...refused.slice(0, 3)].join(' '));
+}

@@ -1,0 +1,56 @@
+// Forms for changes. The page stays where it is: a form is sent in the background, its answer is patched in, and the next row has the focus.
+// Without this script a form leads to a new page.
+import { patch } from './patch.js';
+import { say } from './say.js';
+
+const main = /** @type {HTMLElement} */ (document.getElementById('main'));
+
+export function forms() {
+  document.addEventListener('submit', sent);
+  document.addEventListener('keydown', ({ key, ctrlKey, metaKey, target }) => {
+    if (key !== 'Enter' || !(ctrlKey || metaKey) || !(target instanceof HTMLElement)) return;
+    const form = target.closest('form');
+    form?.requestSubmit(form.querySelector('button.primary') ?? form.querySelector('button'));
+  });
+}
+
+/** @param {SubmitEvent} event */
+function sent(event) {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement)) return;
+  const asks = form.dataset.confirm;
+  if (asks && !confirm(asks)) event.preventDefault();
+  else if (form.dataset.done) {
+    event.preventDefault();
+    send(form, /** @type {HTMLButtonElement | null} */ (event.submitter));
+  }
+}
+
+/** @param {HTMLFormElement} form @param {HTMLButtonElement | null} button */
+async function send(form, button) {
+  const row = form.closest('[data-row]');
+  const next = row?.nextElementSibling ?? row?.previousElementSibling;
+  const body = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
+  if (button) button.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
+    const path = new URL(answer.url).pathname;
+    // A refusal is a page of its own, with what was typed.
+    if (answer.ok && path !== location.pathname) return location.assign(answer.url);
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const wanted = fresh.getElementById('main');
+    if (!wanted) return location.reload();
+    document.activeElement instanceof HTMLElement && document.activeElement.blur();
+    patch(main, wanted);
+    document.title = fresh.title;
+    document.dispatchEvent(new Event('patched'));
+    if (!answer.ok) return;
+    const page = form.getAttribute('action')?.replace('/api/', '/').replace(/\/[^/]*$/, '');
+    say(`${form.dataset.done}.`, page && row ? [page, 'Open the thread'] : undefined);
+    if (next instanceof HTMLElement && next.isConnected) next.focus();
+  } catch {
+    say('The server does not respond. Nothing is lost: send it again.');
+  } finally {
+    if (button) button.disabled = false;
+  }
+}

@@ -1,0 +1,81 @@
+//! `run` in a request: the thread runs after the change.
+
+use std::time::Duration;
+
+use json_cas::NodeHash;
+use serde_json::{Value, json};
+use uwf_core::thread::ThreadId;
+
+use super::yes_or_no::yes_or_no;
+use crate::app::AppState;
+use crate::changes::{self, ChangeCommand, ChangeOutcome};
+use crate::failure::HttpFailure;
+use crate::fields::RequestFields;
+
+/// The field.
+pub(crate) const RUN: &str = "run";
+
+/// How long a request waits for the run: long enough to see that it is rejected. It continues by itself.
+const WAIT: Duration = Duration::from_millis(800);
+
+/// Actions after which a thread can run.
+const ACTIONS: [&str; 5] = ["answer", "retry", "limit", "resume", "fork"];
+
+/// Whether an action takes the field.
+pub(super) fn is_possible(action: &str) -> bool {
+    ACTIONS.contains(&action)
+}
+
+/// Whether the thread should run after the action.
+///
+/// # Errors
+/// 400 if the field is neither true nor false.
+pub(super) fn is_asked(action: &str, fields: &RequestFields) -> Result<bool, HttpFailure> {
+    Ok(is_possible(action) && yes_or_no(fields, RUN)?.unwrap_or(false))
+}
+
+/// Makes a change and then runs the thread, unless the change fails or ends the thread. Its report has the report of the run as `run`. A
+/// change that takes longer than `wait` continues by itself, and so does the run after it.
+pub(super) async fn change_and_run(
+    app: &AppState,
+    change: ChangeCommand,
+    thread: ThreadId,
+    wait: Option<Duration>,
+) -> Result<ChangeOutcome, HttpFailure> {
+    let own = app.clone();
+    // A task of its own, because a request ends when its client disconnects.
+    let work = tokio::spawn(async move {
+        let done = changes::run(&own, ChangeCommand { wait: None, ..change }).await?;
+        let ChangeOutcome::Reported(0, mut report) = done else { return Ok(done) };
+        // A fork reports the new thread.
+        let thread = report["thread"].as_str().and_then(|id| id.parse().ok()).unwrap_or(thread);
+        if report["done"] != true {
+            report[RUN] = run(&own, &thread, None).await;
+        }
+        Ok(ChangeOutcome::Reported(0, report))
+    });
+    let failed = |error| HttpFailure::internal(format!("cannot run uwf: {error}"));
+    match wait {
+        None => work.await.map_err(failed)?,
+        Some(wait) => match tokio::time::timeout(wait, work).await {
+            Ok(done) => done.map_err(failed)?,
+            Err(_) => Ok(ChangeOutcome::GoesOn),
+        },
+    }
+}
+
+/// Runs a thread. Returns the report of the run, or why it did not begin, or null if it continues. With `expected`, nothing happens unless
+/// this is the thread's head.
+pub(super) async fn run(app: &AppState, thread: &ThreadId, expected: Option<NodeHash>) -> Value {
+    let mut run = ChangeCommand::new(["run"]).waits(WAIT);
+    if let Some(head) = expected {
+        run = run.option("--expect-head", head);
+    }
+    run.line.extend(["--".to_owned(), thread.to_string()]);
+    match changes::run(app, run).await {
+        Ok(ChangeOutcome::Reported(_, report)) => report,
+        Ok(ChangeOutcome::GoesOn) => Value::Null,
+        // The thread's page shows the problem.
+        Err(failure) => json!({ "error": { "message": failure.message, "hints": failure.hints } }),
+    }
+}
