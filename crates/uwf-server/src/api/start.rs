@@ -20,7 +20,7 @@ use crate::fields::RequestFields;
 use crate::respond::wants_json;
 
 /// How long a request waits for the run: long enough to see that it is rejected. It continues by itself.
-const RUN_WAIT: Duration = Duration::from_millis(800);
+pub(crate) const RUN_WAIT: Duration = Duration::from_millis(800);
 
 /// Prefix of the name of a field with the agent of a role.
 pub(crate) const AGENT_OF: &str = "agent.";
@@ -121,6 +121,11 @@ async fn run(app: &AppState, thread: ThreadId) -> Value {
         }
         Err(failure) => Err(failure),
     };
+    run_report(done)
+}
+
+/// The report of a run: null if it continues, or why it did not begin.
+pub(crate) fn run_report(done: Result<ChangeOutcome, HttpFailure>) -> Value {
     match done {
         Ok(ChangeOutcome::Reported(_, report)) => report,
         Ok(ChangeOutcome::GoesOn) => Value::Null,
