@@ -6,6 +6,7 @@ mod check;
 mod defaults;
 pub mod edit;
 mod file;
+mod hooks;
 mod keys;
 mod limits;
 mod list_prices;
@@ -27,6 +28,7 @@ use std::time::Duration;
 
 pub use agent::{AgentConfig, AgentDescription, AgentDescriptionSource, DESCRIBE_ARGUMENT, ExitMeaning, OutputMode};
 pub use defaults::default_of;
+pub use hooks::{HookAction, HookAnswer, HookConfig, HookSignature, HookStart};
 pub use keys::{is_store_key, is_temporal_key};
 pub(crate) use limits::MAX_OUTPUT_CAP;
 pub use limits::{
@@ -109,6 +111,8 @@ pub struct UwfConfig {
     pub worktree_remote: Option<GitRemote>,
     /// The commands that prepare a new worktree.
     pub worktree_prepare: WorktreePrepare,
+    /// `hooks`: name → what a signed POST to the server starts or answers.
+    pub hooks: BTreeMap<String, HookConfig>,
 }
 
 /// Where a model is served.
@@ -196,13 +200,14 @@ impl UwfConfig {
             .or(self.default_model.as_deref())
     }
 
-    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, the `secrets` list, and the secrets
-    /// of uwf's own servers.
+    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, each `secretEnv` of `hooks`, the
+    /// `secrets` list, and the secrets of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
         let headers = self.otel.iter().flat_map(|otel| otel.headers_env.values().cloned());
+        let hooks = self.hooks.values().map(|hook| hook.secret_env.clone());
         let own = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
-        keys.chain(headers).chain(self.secrets.iter().cloned()).chain(own).collect()
+        keys.chain(headers).chain(hooks).chain(self.secrets.iter().cloned()).chain(own).collect()
     }
 }

@@ -9,6 +9,12 @@ const KEY: usize = 64;
 /// Most symbols of a value.
 const VALUE: usize = 256;
 
+/// Key of the label with the name of the hook that started a thread.
+pub const HOOK_LABEL: &str = "hook";
+
+/// Key of the label with the id of the delivery that started a thread.
+pub const DELIVERY_LABEL: &str = "delivery";
+
 /// The labels of a thread, by their keys.
 pub type ThreadLabels = BTreeMap<String, String>;
 

@@ -11,6 +11,7 @@ mod condition;
 mod decide;
 mod history;
 mod jsonata;
+mod payload;
 mod reads;
 mod truth;
 
@@ -26,5 +27,6 @@ pub use decide::{
 pub use history::{ThreadHistory, context};
 pub use jsonata::EvalError;
 pub(crate) use jsonata::KnownSteps;
+pub use payload::{PAYLOAD_VARIABLES, PayloadEvaluation, PayloadExpression, evaluate_payload};
 pub use reads::HistoryReads;
 pub use truth::truth;

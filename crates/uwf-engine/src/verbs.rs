@@ -11,6 +11,7 @@ pub mod end_group;
 pub mod fork;
 pub mod gc;
 pub mod group_files;
+pub mod hook;
 pub mod kill;
 pub mod limit;
 pub mod merge;

@@ -12,6 +12,8 @@ mod cost;
 mod expected_head;
 #[path = "it/fork.rs"]
 mod fork;
+#[path = "it/hook.rs"]
+mod hook;
 #[path = "it/kill.rs"]
 mod kill;
 #[path = "it/limit.rs"]

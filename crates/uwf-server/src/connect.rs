@@ -163,7 +163,7 @@ pub fn connect(
 async fn again_and_again(settings: &ConnectSettings<'_>, tell: Teller) -> Result<(), ConnectError> {
     let app =
         AppState::new(settings.home, settings.cwd, settings.read_only, settings.commands, ServerEntrance::Inside, None);
-    let router = serve::router(app).layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
+    let router = serve::router(app, false).layer(middleware::from_fn_with_state(tell.clone(), tell_changes));
     let tls = settings.gateway.is_tls().then(tls::connector).transpose()?;
     let mut pause = FIRST_PAUSE;
     loop {

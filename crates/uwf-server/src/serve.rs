@@ -19,7 +19,7 @@ use crate::listener::{RequestReadTimeouts, ServerSocket};
 use crate::machines::MachineGateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, CertificateFiles, ServerTlsError};
-use crate::{api, assets, forward, headers, open_files, pages, refusal, respond};
+use crate::{api, assets, forward, headers, hooks, open_files, pages, refusal, respond};
 
 /// How long open requests may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -47,6 +47,8 @@ pub struct ServeSettings<'s> {
     pub is_gateway: bool,
     /// The TLS certificate.
     pub certificate: Option<CertificateFiles>,
+    /// Whether the hooks of the configuration are served.
+    pub has_hooks: bool,
 }
 
 /// A running server.
@@ -124,7 +126,7 @@ async fn listen(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer
     // Only after `ready`, because a browser started there should get the usual limit.
     open_files::raise();
     tokio::select! {
-        () = ServerSocket::new(listener, tls).serve(whole(app), RequestReadTimeouts::USUAL) => {}
+        () = ServerSocket::new(listener, tls).serve(whole(app, settings.has_hooks), RequestReadTimeouts::USUAL) => {}
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
@@ -132,14 +134,14 @@ async fn listen(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer
 }
 
 /// All routes, at the root and below the server's own path.
-fn whole(app: AppState) -> Router {
+fn whole(app: AppState, has_hooks: bool) -> Router {
     // Around the router, because the own path must be removed before routing.
-    let inside = router(app.clone());
+    let inside = router(app.clone(), has_hooks);
     Router::new().fallback_service(inside).layer(middleware::from_fn_with_state(app, entry::own_path::below))
 }
 
 /// All routes.
-pub(crate) fn router(app: AppState) -> Router {
+pub(crate) fn router(app: AppState, has_hooks: bool) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
     let inside = inside.merge(gateway::routes()).merge(forward::routes());
     let inside = inside.route_layer(middleware::from_fn(api::known_query::check));
@@ -147,6 +149,7 @@ pub(crate) fn router(app: AppState) -> Router {
     Router::new()
         .merge(inside)
         .merge(entry::login::routes())
+        .merge(hooks::routes(has_hooks))
         .merge(gateway::dialled())
         .merge(assets::routes())
         .layer(middleware::from_fn(respond::tagged))

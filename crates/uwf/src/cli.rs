@@ -16,8 +16,8 @@ use uwf_engine::verbs::{notify, otel as spans, step_keeper};
 use uwf_server::CommandLine;
 
 use crate::commands::{
-    agent, api, cas, completions, config, connect, doctor, gateway, gc, help, init, log, man, mcp, otel, pack, recover,
-    reference, schedule, schema, serve, setup, skill, store, thread, top, worker, workflow,
+    agent, api, cas, completions, config, connect, doctor, gateway, gc, help, hook, init, log, man, mcp, otel, pack,
+    recover, reference, schedule, schema, serve, setup, skill, store, thread, top, worker, workflow,
 };
 use crate::complete;
 use crate::context::CommandContext;
@@ -124,6 +124,9 @@ enum CommandGroup {
     Schema(schema::Args),
     /// Serve the HTTP API and a live dashboard of threads, their state and their cost.
     Serve(serve::Args),
+    /// Try the hooks of the configuration, which `uwf serve --hooks` serves.
+    #[command(subcommand, after_help = hook::EXAMPLES)]
+    Hook(hook::Command),
     /// Call the HTTP API without a server.
     Api(api::Args),
     /// Connect this machine to a gateway, which then shows its pages and API.
@@ -192,6 +195,7 @@ impl CommandGroup {
             | CommandGroup::Gateway(_)
             | CommandGroup::Store(_)
             | CommandGroup::Worker(_)
+            | CommandGroup::Hook(_)
             | CommandGroup::Schedule(_) => StdoutContent::Report,
         }
     }
@@ -325,6 +329,7 @@ fn in_root(context: &CommandContext, command: CommandGroup) -> CommandResult {
         CommandGroup::Store(command) => store::run(context, command),
         #[cfg(feature = "temporal")]
         CommandGroup::Worker(args) => worker::run(context, args),
+        CommandGroup::Hook(command) => hook::run(context, command),
         CommandGroup::Schedule(command) => schedule::run(context, command),
         #[cfg(not(feature = "temporal"))]
         CommandGroup::Worker(_) => Err(CommandError::without_temporal()),
@@ -361,10 +366,8 @@ fn own_child(args: &[OsString]) -> Option<u8> {
             let rest: Option<Vec<&str>> = args[2..].iter().map(|arg| arg.to_str()).collect();
             broker::main(&rest?).map_err(CommandError::from)
         }
-        evaluate::CHILD_ARGUMENT => evaluate::child_main().map_err(CommandError::from).map(|answer| {
-            // The parent may have stopped waiting.
-            let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer);
-        }),
+        evaluate::CHILD_ARGUMENT => evaluated(evaluate::child_main()),
+        evaluate::PAYLOAD_CHILD_ARGUMENT => evaluated(evaluate::payload_child_main()),
         notify::NOTIFY_ARGUMENT => crate::commands::notify::run(args.get(2)?.to_str()?, args.get(3)?.to_str()?),
         spans::OTEL_ARGUMENT => {
             otel::after_step(args.get(2)?.to_str()?, args.get(3)?.to_str()?, args.get(4)?.to_str()?)
@@ -375,6 +378,12 @@ fn own_child(args: &[OsString]) -> Option<u8> {
         Ok(()) => 0,
         Err(error) => CommandPrinter::plain().failure(&error),
     })
+}
+
+/// Writes the answer of an evaluation for the parent process, which may have stopped waiting.
+fn evaluated(answer: uwf_engine::error::Result<Vec<u8>>) -> Result<(), CommandError> {
+    let _ = std::io::Write::write_all(&mut std::io::stdout(), &answer?);
+    Ok(())
 }
 
 /// Prints help and version to stdout with exit code 0, and wrong use with 64 instead of clap's 2.

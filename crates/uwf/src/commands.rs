@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod help;
+pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod man;

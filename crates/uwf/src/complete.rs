@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use json_cas::HashPrefix;
+use uwf_core::config::HookAction;
 use uwf_core::config::edit::{self, KeyPath};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
@@ -133,6 +134,22 @@ pub(crate) fn roles(current: &OsStr) -> Vec<CompletionCandidate> {
 pub(crate) fn agents(current: &OsStr) -> Vec<CompletionCandidate> {
     let typed = text(current);
     soon(move |home| beginning_with(&typed, offered_agents(home)))
+}
+
+/// Hooks of the configuration.
+pub(crate) fn hooks(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    soon(move |home| {
+        let hooks = home.config().map(|config| config.hooks).unwrap_or_default().into_iter();
+        let described = hooks.map(|(name, hook)| {
+            let what = match hook.action {
+                HookAction::Start(start) => format!("starts {}", start.workflow),
+                HookAction::Answer(_) => "answers a thread".to_owned(),
+            };
+            (name, what)
+        });
+        beginning_with(&typed, described)
+    })
 }
 
 /// `ROLE=`, then the alias; a bare alias applies to every role.

@@ -32,7 +32,7 @@ const SECTIONS: &[(&str, &[Section])] = &[
     (
         "uwf",
         &[
-            ("Run", &["run", "thread", "worker", "schedule"]),
+            ("Run", &["run", "thread", "worker", "schedule", "hook"]),
             ("Inspect", &["top", "serve", "log", "otel", "cas"]),
             ("Author", &["workflow", "init", "schema", "agent", "skill"]),
             ("Operate", &["setup", "config", "doctor", "recover", "gc", "pack"]),

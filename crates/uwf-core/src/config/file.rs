@@ -9,12 +9,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::agent::{AgentDescription, ExitMeaning, OutputMode};
+use super::hooks::{HookAnswer, HookSignature, HookStart};
 use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET, QuestionPolicy};
 use super::notify::NotifyEvent;
 use super::retry::MAX_ATTEMPTS;
 use super::texts::{
-    self, Address, Argument, Currency, Day, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText, Variable,
-    VariableValue,
+    self, Address, Argument, Currency, Day, Expression, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText,
+    Variable, VariableValue,
 };
 use super::{ModelConfig, ModelPrice, ModelProvider};
 use crate::document::{DurationText, OneOrMany};
@@ -72,6 +73,8 @@ pub(super) struct ConfigFile {
     pub store: Option<StoreKeys>,
     pub temporal: Option<super::TemporalConfig>,
     pub worktree: Option<WorktreeKeys>,
+    #[schemars(extend("propertyNames" = texts::hook_names()))]
+    pub hooks: Option<Named<HookKeys>>,
 }
 
 /// An agent, and how it is run.
@@ -212,6 +215,20 @@ pub(super) struct StoreKeys {
     #[serde(default, deserialize_with = "DurationText::deserialize")]
     #[schemars(with = "Option<LeaseText>")]
     pub lease: Option<Duration>,
+}
+
+/// A hook: it starts a thread, or answers one. An unknown key is an error: without its mistyped `when`, a hook would start too many threads.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "hook", extend("oneOf" = [{"required": ["start"]}, {"required": ["answer"]}], "x-unknown" = "error"))]
+pub(super) struct HookKeys {
+    #[schemars(with = "Variable")]
+    pub secret_env: String,
+    pub signature: Option<HookSignature>,
+    #[schemars(with = "Option<Expression>")]
+    pub when: Option<String>,
+    pub start: Option<HookStart>,
+    pub answer: Option<HookAnswer>,
 }
 
 /// How the worktrees of threads are prepared, and where they are pushed.

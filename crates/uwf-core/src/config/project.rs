@@ -10,7 +10,7 @@ use crate::document::fields::MappingFields;
 use yaml_tree::YamlContent;
 
 /// Keys that a project must not set: they say where secrets are, and where they are sent.
-const OWN_KEYS: [&str; 6] = ["providers", "secrets", "notify", "otel", "store", "temporal"];
+const OWN_KEYS: [&str; 7] = ["providers", "secrets", "notify", "otel", "store", "temporal", "hooks"];
 
 /// Key of `worktree` that a project must not set: the remote gets the files of threads.
 const OWN_WORKTREE_KEY: &str = "remote";

@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 
 use super::agent::{AgentConfig, AgentDescriptionSource};
 use super::file::{
-    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, NotifyKeys, PricesKeys, WorktreeKeys,
+    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, HookKeys, NotifyKeys, PricesKeys, WorktreeKeys,
 };
+use super::hooks::{HookAction, HookConfig};
 use super::limits::{ConfigLimits, ExtractRungs};
 use super::notify::{NotifyBy, NotifyEvent, NotifyRule};
 use super::prices::{DEFAULT_CURRENCY, PriceTable};
@@ -96,6 +97,8 @@ fn machine_keys(config: &mut UwfConfig, file: &mut ConfigFile) {
     config.lease = store.as_ref().and_then(|store| store.lease);
     config.store = store.and_then(|store| StoreUrl::parse(&store.url?).ok());
     config.temporal = file.temporal.take();
+    config.hooks =
+        file.hooks.take().into_iter().flatten().filter_map(|(name, keys)| Some((name, hook(keys)?))).collect();
     let remote = file.worktree.as_mut().and_then(|worktree| worktree.remote.take());
     config.worktree_remote = remote.and_then(|remote| GitRemote::parse(&remote).ok());
 }
@@ -194,6 +197,12 @@ fn notify(keys: NotifyKeys) -> Option<NotifyRule> {
     let by = command.or(keys.webhook.map(NotifyBy::Webhook)).or(keys.webhook_env.map(NotifyBy::WebhookEnv))?;
     let outcomes = keys.outcome.map_or(Vec::new(), OneOrMany::into_vec);
     Some(NotifyRule { on: keys.on.map_or(NotifyEvent::ALL.to_vec(), OneOrMany::into_vec), outcomes, by })
+}
+
+fn hook(keys: HookKeys) -> Option<HookConfig> {
+    let action = keys.start.map(HookAction::Start).or(keys.answer.map(HookAction::Answer))?;
+    let signature = keys.signature.unwrap_or_default();
+    Some(HookConfig { secret_env: keys.secret_env, signature, when: keys.when, action })
 }
 
 fn prices(keys: PricesKeys) -> PriceTable {

@@ -12,6 +12,11 @@ use super::store::{LONGEST_LEASE, SHORTEST_LEASE, StoreUrl};
 use super::worktree::GitRemote;
 use crate::document::by_schema::TextFault;
 use crate::document::{DurationText, parse_duration};
+use crate::label::{DELIVERY_LABEL, HOOK_LABEL, LabelFilter};
+use crate::moderator::{ConditionError, PayloadExpression};
+
+/// Most characters of a hook's name.
+const LONGEST_HOOK_NAME: usize = 64;
 
 /// Types without values: each stands for a kind of text in the schema of a field.
 macro_rules! kinds {
@@ -57,6 +62,8 @@ kinds! {
         "format": "store-url",
         "pattern": "^(s3|gs|gcs|az|azure|abfss?|postgres|postgresql)://\\S+$"
     }
+    /// A JSONata expression over the payload of a delivery.
+    Expression { "type": "string", "format": "payload-expression", "pattern": r"\S" }
     /// A remote of git.
     RemoteText { "type": "string", "format": "git-remote", "pattern": "^[^-\\s]\\S*$" }
     /// The address of a collector.
@@ -100,6 +107,16 @@ pub(super) fn header_names() -> Schema {
     json_schema!({ "format": "header-name", "pattern": "^[A-Za-z0-9_.-]+$" })
 }
 
+/// The schema of names of hooks.
+pub(super) fn hook_names() -> Schema {
+    json_schema!({ "format": "hook-name", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$" })
+}
+
+/// The schema of keys of labels that a hook sets.
+pub(super) fn label_keys() -> Schema {
+    json_schema!({ "format": "label-key", "pattern": "^[^\\s=]{1,64}$", "not": { "enum": [HOOK_LABEL, DELIVERY_LABEL] } })
+}
+
 /// The schema of exit statuses as keys.
 pub(super) fn exit_statuses() -> Schema {
     json_schema!({ "format": "exit-status", "pattern": "^[+]?0*(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[0-9]{1,2})$" })
@@ -120,6 +137,15 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
         "lease" => DurationText::fault("duration", key, text)
             .or_else(|| lease_fault(parse_duration(text)?).and_then(|why| bad_value(why, None))),
         "store-url" => StoreUrl::parse(text).err().and_then(|why| bad_value(why, None)),
+        "payload-expression" => expression_fault(key, text),
+        "hook-name" if !is_hook_name(text) => bad_value(
+            format!("`{text}` can't be the name of a hook"),
+            Some(&format!("it is part of a path: letters, digits, `-`, `_` and `.`, at most {LONGEST_HOOK_NAME}")),
+        ),
+        "label-key" if [HOOK_LABEL, DELIVERY_LABEL].contains(&text) => {
+            bad_value(format!("each thread of a hook has a label `{text}` anyway"), Some("choose another key"))
+        }
+        "label-key" => label_key_fault(text).and_then(|why| bad_value(why, None)),
         "git-remote" => GitRemote::parse(text).err().and_then(|why| bad_value(why, None)),
         "address" if !OtelConfig::is_address(text) => bad_value(
             format!("`{key}` is `{text}`, which is not an address"),
@@ -143,6 +169,27 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
         }
         _ => DurationText::fault(format, key, text),
     }
+}
+
+fn expression_fault(key: &str, text: &str) -> Option<TextFault> {
+    let ConditionError { message, code, position, hint, .. } = PayloadExpression::compile(text).err()?;
+    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
+    let position = position.map(|position| format!(" at character {}", position + 1)).unwrap_or_default();
+    Some(TextFault { code: "bad-expression", message: format!("`{key}`: {message}{code}{position}"), hint })
+}
+
+/// Whether a text can be the name of a hook, which is a part of a path.
+fn is_hook_name(text: &str) -> bool {
+    let is_plain = text.chars().all(|symbol| symbol.is_ascii_alphanumeric() || "-_.".contains(symbol));
+    is_plain && (1..=LONGEST_HOOK_NAME).contains(&text.len()) && !text.starts_with('.')
+}
+
+/// Why a text can't be the key of a label.
+fn label_key_fault(text: &str) -> Option<String> {
+    if text.contains('=') {
+        return Some(format!("the key of the label `{text}` contains `=`"));
+    }
+    text.parse::<LabelFilter>().err().map(|why| format!("label `{text}`: {why}"))
 }
 
 fn lease_fault(lease: Duration) -> Option<String> {

@@ -6,7 +6,7 @@ use super::jsonata::{self, ConditionAnalysis, JsonataProgram, KnownSteps};
 
 /// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
 /// every later step cheap.
-const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
+pub(super) const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
 
 /// A compiled condition. Cheap to keep, `Send` and `Sync`.
 #[derive(Debug)]

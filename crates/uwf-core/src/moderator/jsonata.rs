@@ -13,6 +13,7 @@ mod functions;
 mod names;
 mod parse;
 mod pattern;
+pub(super) mod payload;
 mod reads;
 mod references;
 mod shape;

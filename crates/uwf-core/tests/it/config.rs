@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use uwf_core::config::{
-    AgentConfig, ConfigLimits, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, ModelConfig, ModelPrice,
-    ModelProvider, NotifyBy, NotifyEvent, NotifyRule, OtelConfig, OutputMode, PriceTable, QuestionPolicy, StoreUrl,
-    UwfConfig, WorkspaceKind, WorktreePrepare,
+    AgentConfig, ConfigLimits, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, HookAction, HookAnswer,
+    HookConfig, HookSignature, HookStart, ModelConfig, ModelPrice, ModelProvider, NotifyBy, NotifyEvent, NotifyRule,
+    OtelConfig, OutputMode, PriceTable, QuestionPolicy, StoreUrl, UwfConfig, WorkspaceKind, WorktreePrepare,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -90,6 +90,12 @@ notify: { on: [ended, stuck], webhookEnv: HOOK }
 otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
 store: { url: "s3://team/uwf", lease: 30s }
 worktree: { remote: origin, prepare: [npm ci, make], prepareTimeout: 5m }
+hooks:
+  triage:
+    secretEnv: TRIAGE_SECRET
+    when: action = 'opened'
+    start: { workflow: triage, prompt: issue.title, input: "{'n': issue.number}", labels: { issue: issue.number }, run: false }
+  approve: { secretEnv: APPROVE_SECRET, signature: standard, answer: { thread: "'pr=' & number", output: "{'ok': ok}" } }
 maxTime: 2h
 maxTokens: 100000
 maxCost: 2.5
@@ -189,6 +195,37 @@ prices:
             commands: vec!["npm ci".to_owned(), "make".to_owned()],
             timeout: Some(Duration::from_mins(5)),
         },
+        hooks: BTreeMap::from([
+            (
+                "triage".to_owned(),
+                HookConfig {
+                    secret_env: "TRIAGE_SECRET".to_owned(),
+                    signature: HookSignature::Github,
+                    when: some("action = 'opened'"),
+                    action: HookAction::Start(HookStart {
+                        workflow: "triage".to_owned(),
+                        prompt: "issue.title".to_owned(),
+                        input: some("{'n': issue.number}"),
+                        labels: [("issue".to_owned(), "issue.number".to_owned())].into(),
+                        cwd: None,
+                        run: false,
+                    }),
+                },
+            ),
+            (
+                "approve".to_owned(),
+                HookConfig {
+                    secret_env: "APPROVE_SECRET".to_owned(),
+                    signature: HookSignature::Standard,
+                    when: None,
+                    action: HookAction::Answer(HookAnswer {
+                        thread: "'pr=' & number".to_owned(),
+                        output: "{'ok': ok}".to_owned(),
+                        run: true,
+                    }),
+                },
+            ),
+        ]),
         otel: Some(OtelConfig {
             endpoint: "https://otlp.example".to_owned(),
             headers: [("x-team".to_owned(), "a".to_owned())].into(),

@@ -7,7 +7,6 @@ use uwf_core::thread::{ID_LEN, ThreadId, is_symbol};
 use crate::error::{Error, Result};
 use crate::root::history;
 use crate::root::home::Home;
-use crate::root::ids;
 use crate::root::missing_thread::ALL_THREADS;
 use crate::root::project_files::ProjectRoot;
 use crate::root::record;
@@ -68,7 +67,7 @@ fn newest(home: &Home, project: Option<&ProjectRoot>, typed: &str, place: &str) 
         );
     };
     let mut ids: Vec<ThreadId> = all(home)?.iter().filter_map(|id| id.parse().ok()).collect();
-    ids.sort_by_cached_key(|id| (ids::started_at(id), id.clone()));
+    ids.sort_by_cached_key(|id| (record::started_at(home, id), id.clone()));
     let mut count = 0;
     let mut is_of_project = project.map(|project| project.membership(home));
     let mut is_here = |id: &ThreadId| is_of_project.as_mut().is_none_or(|is_of_project| is_of_project(id));

@@ -1,13 +1,14 @@
-//! The sandbox for complex conditions: a child `uwf` with a memory limit and a deadline, so that no expression can hang or kill the
+//! The sandbox for complex conditions and for expressions over payloads from outside: a child `uwf` with a memory limit and a deadline, so that no expression can hang or kill the
 //! engine.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uwf_core::moderator::{self, EvaluationRequest};
+use uwf_core::moderator::{self, EvalError, EvaluationRequest, PayloadEvaluation};
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -21,8 +22,11 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// Maximum size of a result in bytes: it goes through pipes and the memory of the caller.
 pub(crate) const MAX_ANSWER: u64 = 16 * 1024 * 1024;
 
-/// Hidden argument that makes `uwf` the child.
+/// Hidden argument that makes `uwf` the child for a condition.
 pub const CHILD_ARGUMENT: &str = "__evaluate";
+
+/// Hidden argument that makes `uwf` the child for an expression over a payload.
+pub const PAYLOAD_CHILD_ARGUMENT: &str = "__evaluate-payload";
 
 /// The child's answer. A missing value is not null, so it has its own variant.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,14 +42,26 @@ enum EvaluationAnswer {
 /// # Errors
 /// `Internal` if the child cannot be started.
 pub fn in_child(home: &Home, request: &EvaluationRequest) -> Result<Result<Option<Value>, String>> {
+    evaluated(home, CHILD_ARGUMENT, request)
+}
+
+/// Evaluates an expression over a payload in a child process. `Ok(Err)` means that the expression failed or hit a limit.
+///
+/// # Errors
+/// `Internal` if the child cannot be started.
+pub(crate) fn payload_in_child(home: &Home, evaluation: &PayloadEvaluation) -> Result<Result<Option<Value>, String>> {
+    evaluated(home, PAYLOAD_CHILD_ARGUMENT, evaluation)
+}
+
+fn evaluated(home: &Home, argument: &str, request: &impl Serialize) -> Result<Result<Option<Value>, String>> {
     let mut child = Command::new(home.bin())
-        .arg(CHILD_ARGUMENT)
+        .arg(argument)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| {
-            Error::internal(format!("cannot start {} to evaluate a condition: {error}", home.bin().display()))
+            Error::internal(format!("cannot start {} to evaluate an expression: {error}", home.bin().display()))
         })?;
     let input = serde_json::to_vec(request).expect("an expression and a JSON context");
     let mut stdin = child.stdin.take().expect("stdin was piped");
@@ -77,19 +93,31 @@ pub fn in_child(home: &Home, request: &EvaluationRequest) -> Result<Result<Optio
     }
 }
 
-/// The child: reads a request from stdin, limits itself, evaluates, and returns the answer to print on stdout.
+/// The child for a condition: reads a request from stdin, limits itself, evaluates, and returns the answer to print on stdout.
 ///
 /// # Errors
 /// `Internal` if the request is not readable.
 pub fn child_main() -> Result<Vec<u8>> {
+    answered(moderator::evaluate)
+}
+
+/// The child for an expression over a payload, in the same way.
+///
+/// # Errors
+/// `Internal` if the request is not readable.
+pub fn payload_child_main() -> Result<Vec<u8>> {
+    answered(moderator::evaluate_payload)
+}
+
+fn answered<R: DeserializeOwned>(evaluate: impl FnOnce(&R) -> Result<Option<Value>, EvalError>) -> Result<Vec<u8>> {
     let mut input = Vec::new();
     std::io::stdin()
         .read_to_end(&mut input)
         .map_err(|error| Error::internal(format!("cannot read the request: {error}")))?;
-    let request: EvaluationRequest = serde_json::from_slice(&input)
+    let request: R = serde_json::from_slice(&input)
         .map_err(|error| Error::internal(format!("the request is not readable: {error}")))?;
     limit_memory();
-    let answer = match moderator::evaluate(&request) {
+    let answer = match evaluate(&request) {
         Ok(Some(value)) => EvaluationAnswer::Value(value),
         Ok(None) => EvaluationAnswer::Missing,
         Err(error) => EvaluationAnswer::Error(error.to_string()),

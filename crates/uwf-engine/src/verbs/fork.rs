@@ -154,7 +154,7 @@ fn forked_before(
 }
 
 fn forked(created: CreatedThread, step: NodeHash, notes: Vec<String>) -> ForkReport {
-    let CreatedThread { thread, worktree, note: further } = created;
+    let CreatedThread { thread, worktree, note: further, .. } = created;
     let forked_from = ForkPoint { step };
     ForkReport { thread, forked_from, worktree, notes: notes.into_iter().chain(further).collect() }
 }

@@ -84,6 +84,9 @@ pub struct StartReport {
     /// Notes for the person, such as a limit that an agent keeps from working.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Whether an earlier request started it.
+    #[serde(skip)]
+    pub is_repeated: bool,
 }
 
 /// Starts a thread. If a thread with this id already started with the same workflow, task and input, returns that thread.
@@ -99,10 +102,10 @@ pub fn start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<StartRep
         ControlFlow::Break(started) => return Ok(started),
     };
     let head = put_start(home, &node, input)?;
-    let CreatedThread { thread, worktree, note } =
+    let CreatedThread { thread, worktree, note, is_repeated } =
         create(home, head, settings, worktree.as_ref(), request.id.as_ref())?;
     notes.extend(note);
-    Ok(StartReport { workflow, thread, head, worktree, notes })
+    Ok(StartReport { workflow, thread, head, worktree, notes, is_repeated })
 }
 
 /// Makes the checks of [`start`] and creates nothing. Returns the notes for the person.
@@ -209,8 +212,14 @@ fn started_before(home: &Home, id: Option<&ThreadId>, start: &StartNode) -> Resu
     let Some(id) = id else { return Ok(None) };
     let (workflow, head) = (start.workflow, start.draft().hash());
     let begun = chosen_id::begun(home, id, |at| at == head)?;
-    let started =
-        |EarlierStart { worktree, .. }| StartReport { workflow, thread: id.clone(), head, worktree, notes: Vec::new() };
+    let started = |EarlierStart { worktree, .. }| StartReport {
+        workflow,
+        thread: id.clone(),
+        head,
+        worktree,
+        notes: Vec::new(),
+        is_repeated: true,
+    };
     Ok(begun.map(started))
 }
 
@@ -328,6 +337,8 @@ pub(crate) struct CreatedThread {
     pub(crate) worktree: Option<Worktree>,
     /// A note for the person.
     pub(crate) note: Option<String>,
+    /// Whether an earlier request created it.
+    pub(crate) is_repeated: bool,
 }
 
 /// Creates a thread whose head is a stored node: writes settings, creates the worktree if it gets one, and sets the head last. If the id
@@ -352,10 +363,10 @@ pub(crate) fn create(
     match begin(home, &thread, head, &settings, worktree)? {
         SwapOutcome::Done => {
             let note = travel::push_start(home, &thread, head, &settings);
-            Ok(CreatedThread { thread, worktree: settings.worktree, note })
+            Ok(CreatedThread { thread, worktree: settings.worktree, note, is_repeated: false })
         }
         SwapOutcome::Moved(_) => match chosen_id::begun(home, &thread, |at| at == head)? {
-            Some(begun) => Ok(CreatedThread { thread, worktree: begun.worktree, note: None }),
+            Some(begun) => Ok(CreatedThread { thread, worktree: begun.worktree, note: None, is_repeated: true }),
             None => Err(Error::usage(format!(
                 "thread id {thread} is taken: this machine has records of a thread with this id that is neither \
                  active nor finished"

@@ -10,6 +10,7 @@ mod cost;
 mod expected_head;
 mod fork;
 mod gc;
+mod hook;
 mod kill;
 mod limit;
 mod list;

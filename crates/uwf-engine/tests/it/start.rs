@@ -105,7 +105,8 @@ fn a_repeated_start_reports_the_first_thread() {
     assert_eq!(Some(&first.thread), request.id.as_ref());
     let again = |when: &str| {
         let before = show::show(&machine.home, &first.thread).unwrap();
-        assert_eq!(start(&machine, &request).unwrap(), first, "{when}");
+        let repeated = StartReport { is_repeated: true, ..first.clone() };
+        assert_eq!(start(&machine, &request).unwrap(), repeated, "{when}");
         assert_eq!(show::show(&machine.home, &first.thread).unwrap(), before, "{when}");
         let all = ThreadFilter { all: true, ..ThreadFilter::default() };
         assert_eq!(list::list(&machine.home, &all).unwrap().matching, 1, "{when}");

@@ -64,15 +64,19 @@ pub(super) async fn change_and_run(
     }
 }
 
-/// Runs a thread. Returns the report of the run, or why it did not begin, or null if it continues. With `expected`, nothing happens unless
-/// this is the thread's head.
+/// Runs a thread, like [`begin`]. With `expected`, nothing happens unless this is the thread's head.
 pub(super) async fn run(app: &AppState, thread: &ThreadId, expected: Option<NodeHash>) -> Value {
-    let mut run = ChangeCommand::new(["run"]).waits(WAIT);
+    let mut run = ChangeCommand::new(["run"]);
     if let Some(head) = expected {
         run = run.option("--expect-head", head);
     }
     run.line.extend(["--".to_owned(), thread.to_string()]);
-    match changes::run(app, run).await {
+    begin(app, run).await
+}
+
+/// Begins a run. Returns its report, or why it did not begin, or null if it continues.
+pub(crate) async fn begin(app: &AppState, run: ChangeCommand) -> Value {
+    match changes::run(app, run.waits(WAIT)).await {
         Ok(ChangeOutcome::Reported(_, report)) => report,
         Ok(ChangeOutcome::GoesOn) => Value::Null,
         // The thread's page shows the problem.

@@ -2,6 +2,7 @@
 
 mod edit;
 mod get;
+mod hook_problems;
 mod list;
 mod path;
 mod set;

@@ -17,6 +17,7 @@ Examples:
   uwf serve                                  pages at http://127.0.0.1:7717; it prints the link that logs you in
   uwf serve --open                           and opens it in a browser
   uwf serve --read-only                      for people who only read
+  uwf serve --hooks                          webhooks start threads: POST /hooks/NAME, signed
   uwf serve --gateway                        other machines connect to it: uwf gateway token NAME, uwf connect
   uwf serve --address 0.0.0.0:443 --host box.example --tls-cert cert.pem --tls-key key.pem
   curl -H \"Authorization: Bearer $SECRET\" http://127.0.0.1:7717/api/threads
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// The certificate's private key, in PEM.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Serve the hooks of config.yaml: a signed POST to /hooks/NAME starts or answers a thread, without login.
+    #[arg(long, conflicts_with = "read_only")]
+    hooks: bool,
     /// Open the page in a browser.
     #[arg(long)]
     open: bool,
@@ -52,12 +56,25 @@ pub(crate) struct Args {
 /// Runs the server.
 pub(crate) fn run(context: &CommandContext, args: Args, commands: fn() -> CommandLine) -> CommandResult {
     let secret = secret(context)?;
-    let Args { address, hosts, read_only, gateway, tls_cert, tls_key, open } = args;
+    let Args { address, hosts, read_only, gateway, tls_cert, tls_key, hooks, open } = args;
     let certificate = tls_cert.zip(tls_key).map(|(chain, key)| CertificateFiles { chain, key });
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let (home, cwd) = (&context.home, &*context.cwd);
-    let settings =
-        ServeSettings { home, cwd, address, hosts, secret, read_only, commands, is_gateway: gateway, certificate };
+    if hooks {
+        check_hooks(context)?;
+    }
+    let settings = ServeSettings {
+        home,
+        cwd,
+        address,
+        hosts,
+        secret,
+        read_only,
+        commands,
+        is_gateway: gateway,
+        certificate,
+        has_hooks: hooks,
+    };
     let served = uwf_server::serve(settings, |served| {
         context.printer.talk(&format!("serving at {scheme}://{}; Ctrl-C ends it", served.address));
         let secret =
@@ -69,6 +86,24 @@ pub(crate) fn run(context: &CommandContext, args: Args, commands: fn() -> Comman
     });
     served.map_err(|error| failure(&error))?;
     Ok(PrintableReport::nothing())
+}
+
+/// Warns about hooks that can't work yet. The server reads the configuration at each delivery, so they may work later.
+///
+/// # Errors
+/// `Config` for a configuration with errors.
+fn check_hooks(context: &CommandContext) -> Result<(), CommandError> {
+    let hooks = context.home.config()?.hooks;
+    if hooks.is_empty() {
+        context.printer.warn("config.yaml has no `hooks`, so each POST to /hooks/NAME is answered with 404");
+    }
+    for (name, hook) in hooks {
+        if context.variable(&hook.secret_env)?.is_none() {
+            let variable = &hook.secret_env;
+            context.printer.warn(&format!("hook `{name}` has no secret: set {variable} in the environment or in .env"));
+        }
+    }
+    Ok(())
 }
 
 /// The server's secret: from the environment, `.env`, or a file of the storage root, in this order.

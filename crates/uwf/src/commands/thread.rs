@@ -1,6 +1,6 @@
 //! `uwf thread …`
 
-mod answer;
+pub(crate) mod answer;
 pub(crate) mod args;
 pub(crate) mod cost;
 mod diff;

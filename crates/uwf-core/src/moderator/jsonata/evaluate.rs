@@ -28,7 +28,7 @@ pub struct EvalError {
 }
 
 impl EvalError {
-    fn new(message: &str) -> EvalError {
+    pub(super) fn new(message: &str) -> EvalError {
         let (code, message) = parse::split_code(message);
         EvalError { message: message.to_owned(), code: code.map(str::to_owned) }
     }
@@ -255,7 +255,7 @@ fn array(items: Vec<JValue>) -> JValue {
 }
 
 /// Converts an output to the library's value. Numbers become doubles, as in JavaScript.
-fn library_value(value: &Value) -> JValue {
+pub(super) fn library_value(value: &Value) -> JValue {
     match value {
         Value::Null => JValue::Null,
         Value::Bool(value) => JValue::Bool(*value),
@@ -273,7 +273,7 @@ fn library_value(value: &Value) -> JValue {
 }
 
 /// Converts a result to plain JSON. A missing member of an array becomes null, and a function becomes `""`, as in `$string`.
-fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
+pub(super) fn plain_value(value: &JValue, depth: usize) -> Result<Value, EvalError> {
     if depth > MAX_RESULT_DEPTH {
         return Err(EvalError::new(&format!("the result is nested more than {MAX_RESULT_DEPTH} deep")));
     }

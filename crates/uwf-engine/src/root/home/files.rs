@@ -82,6 +82,21 @@ impl Home {
         self.root.join("schedules.lock")
     }
 
+    /// Notes of deliveries that have answered a thread.
+    pub(crate) fn deliveries_dir(&self) -> PathBuf {
+        self.root.join("deliveries")
+    }
+
+    /// Lock for new notes of deliveries.
+    pub(crate) fn deliveries_lock(&self) -> PathBuf {
+        self.root.join("deliveries.lock")
+    }
+
+    /// The note of a delivery.
+    pub(crate) fn delivery_file(&self, delivery: &ThreadId) -> PathBuf {
+        self.deliveries_dir().join(format!("{delivery}.json"))
+    }
+
     /// `.env`.
     pub fn env_file(&self) -> PathBuf {
         self.root.join(".env")
@@ -277,8 +292,10 @@ impl Home {
     }
 
     /// Directories in which files are first written under a temporary name.
-    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 5] {
-        [self.root().to_owned(), self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir()]
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 6] {
+        let dirs = [self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir(), self.deliveries_dir()];
+        let [objects, packs, threads, cache, deliveries] = dirs;
+        [self.root().to_owned(), objects, packs, threads, cache, deliveries]
     }
 }
 

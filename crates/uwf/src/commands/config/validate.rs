@@ -11,7 +11,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::older_config;
 use uwf_engine::root::project::{self, ProjectConfig, ProjectTrust};
 
-use super::unused_override;
+use super::{hook_problems, unused_override};
 use crate::checked::CheckedFile;
 use crate::context::CommandContext;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
@@ -115,6 +115,8 @@ pub(crate) fn problems_of(home: &Home, text: &str) -> Result<Vec<FileProblem>> {
         let is_set = |name: &str| env_file::value_of(name, &env_file).is_some();
         problems.extend(uwf_agents::check::check(&config, &document, &is_set));
         problems.extend(unused_override::problems(home, &config, &document));
+        let value_of = |name: &str| env_file::value_of(name, &env_file);
+        problems.extend(hook_problems::problems(home, &config, &document, &value_of));
         problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
     }
     Ok(problems)

@@ -11,6 +11,7 @@ use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::ladder::ExtractionLadder;
 use agent_kit::{AgentContext, submit};
 use clap::ArgGroup;
+use serde_json::Value;
 use uwf_agents::human;
 use uwf_core::config::ExtractRungs;
 use uwf_core::prompt::AnswerForm;
@@ -21,7 +22,7 @@ use uwf_engine::attempt::{child_threads, settings};
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::answer::{self, AnswerPrecondition, OpenQuestion, PersonAnswer};
+use uwf_engine::verbs::answer::{self, AgentQuestion, AnswerPrecondition, OpenQuestion, PersonAnswer};
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::{branches, pages};
@@ -132,7 +133,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         true => editor::write(context, args.no_ask, &agent, &asked)?,
         false => of_arguments(context, &args, &agent, &asked)?,
     };
-    let report = record(context, &asked, &agent, answer)?;
+    let report = record(context, &asked, &agent, answer, SOURCE)?;
     if asked.thread != id {
         say_next(context, &id);
         return step::printed_child(context, report, args.exit_code);
@@ -159,7 +160,7 @@ pub(super) fn given(
 ) -> Result<StepReport, CommandError> {
     let agent = asked_agent(context, asked)?;
     let answer = give(&agent)?;
-    let report = record(context, asked, &agent, answer)?;
+    let report = record(context, asked, &agent, answer, SOURCE)?;
     say_next(context, thread);
     Ok(report)
 }
@@ -198,7 +199,41 @@ pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Res
     }
     let agent = asked_agent(context, asked)?;
     let answer = ask_person(context, &agent, asked)?;
-    record(context, asked, &agent, answer)
+    record(context, asked, &agent, answer, SOURCE)
+}
+
+/// Checks the output that a program gives, and records nothing.
+///
+/// # Errors
+/// `NotExtractable` if it does not fit the role.
+pub(crate) fn check_output(context: &CommandContext, asked: &OpenQuestion, output: &Value) -> Result<(), CommandError> {
+    if reply_in(asked, output).is_none() {
+        given::data(&asked_agent(context, asked)?, output.to_string())?;
+    }
+    Ok(())
+}
+
+/// Answers with the output that a program gives; to the question of an agent, a text is the reply. `by` is recorded as the author.
+///
+/// # Errors
+/// `NotExtractable` if it does not fit the role; `Busy` if another answer came first.
+pub(crate) fn by_program(
+    context: &CommandContext,
+    asked: &OpenQuestion,
+    output: &Value,
+    by: &str,
+) -> Result<StepReport, CommandError> {
+    if let Some((question, text)) = reply_in(asked, output) {
+        return Ok(answer::reply(&context.home, asked, question, text, by)?);
+    }
+    let agent = asked_agent(context, asked)?;
+    let answer = given::data(&agent, output.to_string())?;
+    record(context, asked, &agent, answer, by)
+}
+
+/// The question of an agent, and the text that replies to it.
+fn reply_in<'a>(asked: &'a OpenQuestion, output: &'a Value) -> Option<(&'a AgentQuestion, &'a str)> {
+    asked.question.as_ref().zip(output.as_str())
 }
 
 fn record(
@@ -206,8 +241,9 @@ fn record(
     asked: &OpenQuestion,
     agent: &AgentContext<'_>,
     answer: AgentAnswer,
+    source: &str,
 ) -> Result<StepReport, CommandError> {
-    let answer = exchange(answer, agent, asked);
+    let answer = exchange(answer, agent, asked, source);
     // The rest takes milliseconds. Hold signals back, so that Ctrl-C neither loses the answer nor records half of it.
     let _signals = SignalListener::listen()?;
     let within = |attempt: &RecordedAttempt| {
@@ -292,9 +328,9 @@ fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
 }
 
 /// The answer as an exchange: the question, the reply, and the time since the thread began to wait.
-fn exchange(answer: AgentAnswer, agent: &AgentContext<'_>, asked: &OpenQuestion) -> AgentAnswer {
+fn exchange(answer: AgentAnswer, agent: &AgentContext<'_>, asked: &OpenQuestion, source: &str) -> AgentAnswer {
     let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
     let asked = AgentTurn::asked([human::question(agent)]);
     let turn = AgentTurn { output: answer.raw.clone(), latency_ms: duration_ms, ..asked };
-    AgentAnswer { turns: vec![turn], duration_ms, source: SOURCE.to_owned(), ..answer }
+    AgentAnswer { turns: vec![turn], duration_ms, source: source.to_owned(), ..answer }
 }

@@ -1,7 +1,7 @@
 //! Arguments that several commands share.
 
 pub(super) mod agents;
-pub(super) mod chosen_id;
+pub(crate) mod chosen_id;
 pub(super) mod expect_attempt;
 pub(super) mod expect_head;
 pub(crate) mod filter;

@@ -3,9 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use uwf_testing::{FinishedRun, TestHome};
+use serde_json::{Value, json};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::answering::with_worker;
+use crate::fixtures::hooks::{COUNTING, TRIAGE, home_with_hooks, opened};
 
 /// Runs commands of a shell with the storage root on a disk of its own.
 fn on_small_disk(home: &TestHome, commands: &str) -> FinishedRun {
@@ -63,4 +65,28 @@ fn agent_does_not_start_without_room_for_answer() {
     assert_eq!(ran.code, Some(74), "{}", ran.transcript());
     assert!(ran.stderr.contains("reserve space for an answer"), "{}", ran.transcript());
     assert_eq!(paid(&home), 0);
+}
+
+/// The sender gets an error, and its next delivery starts the thread.
+#[test]
+fn delivery_without_room_starts_nothing_until_repeated() {
+    let home = home_with_hooks(COUNTING, TRIAGE);
+    let delivery = json!({ "delivery": "d-1", "headers": { "x-github-event": "issues" }, "payload": opened(42, "x") });
+    home.file("delivery.json", &delivery.to_string());
+    let (uwf, root) = (env!("CARGO_BIN_EXE_uwf"), home.root());
+    let ran = on_small_disk(
+        &home,
+        &format!(
+            "dd if=/dev/zero of={root}/fill bs=1k 2>/dev/null; {uwf} hook deliver triage < delivery.json; echo code $?; rm {root}/fill; \
+             {uwf} thread list --all; {uwf} hook deliver triage < delivery.json; {uwf} hook deliver triage < delivery.json; {uwf} thread list --all",
+            root = root.display()
+        ),
+    );
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let [failed, code, none, first, second, listed] = lines[..] else { panic!("{}", ran.transcript()) };
+    assert!(failed.contains("\"exitCode\":74"), "{failed}");
+    assert_eq!((code, none), ("code 74", "[]"));
+    let status = |line: &str| text(&serde_json::from_str(line).unwrap(), "status");
+    assert_eq!((status(first), status(second)), ("started".to_owned(), "already started".to_owned()));
+    assert_eq!(serde_json::from_str::<Value>(listed).unwrap().as_array().map(Vec::len), Some(1), "{listed}");
 }
