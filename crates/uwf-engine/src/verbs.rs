@@ -14,6 +14,7 @@ pub mod group_files;
 pub mod kill;
 pub mod limit;
 pub mod merge;
+pub mod notifier;
 pub mod notify;
 pub mod otel;
 pub mod pack;

@@ -2,6 +2,7 @@
 //! moves as in every step.
 
 mod first_answer;
+pub mod question;
 
 use std::path::PathBuf;
 
@@ -96,6 +97,19 @@ pub fn asked_in(home: &Home, id: &ThreadId, seen: AnswerPrecondition, cwd: Optio
 /// Like [`asked`], for a thread that was read before.
 pub fn asked_at(now: &ThreadNow<'_>) -> Result<OpenQuestion> {
     asked_now(now, AnswerPrecondition::default(), None, MAX_GENERATIONS)
+}
+
+/// All open questions of a thread and of its child threads; empty if there are none.
+///
+/// # Errors
+/// `NotFound` when it is not active; errors of the store.
+pub(super) fn all_asked(home: &Home, id: &ThreadId) -> Result<Vec<OpenQuestion>> {
+    let below = waiting_below(home, id, MAX_GENERATIONS)?;
+    let threads = if below.len() > 1 { below } else { vec![id.clone()] };
+    // A child may be answered meanwhile.
+    let asked = threads.iter().map(|thread| asked(home, thread, AnswerPrecondition::default()));
+    let is_answered = |error: &Error| matches!(error.kind, ErrorKind::Usage | ErrorKind::NotFound | ErrorKind::Busy);
+    asked.filter(|asked| asked.as_ref().err().is_none_or(|error| !is_answered(error))).collect()
 }
 
 /// Whether a thread, or a child thread that plays its next role, asks a person. Otherwise a thread that waits does so for its files.

@@ -10,6 +10,7 @@ pub(crate) mod described;
 pub(crate) mod faults;
 pub(crate) mod group_in_repository;
 pub(crate) mod group_runs;
+pub(crate) mod listening;
 pub(crate) mod mcp_client;
 pub(crate) mod mocked;
 pub(crate) mod notes;

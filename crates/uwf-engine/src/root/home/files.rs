@@ -32,6 +32,16 @@ impl Home {
         self.root.join("gateway.lock")
     }
 
+    /// The files of messages to people, for their owner only: questions that were sent, and answers that were received.
+    pub(crate) fn messages_dir(&self) -> PathBuf {
+        self.root.join("messages")
+    }
+
+    /// The replies that are not recorded yet.
+    pub(crate) fn message_inbox(&self) -> PathBuf {
+        self.messages_dir().join("inbox")
+    }
+
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         config_file(&self.root)
@@ -277,8 +287,10 @@ impl Home {
     }
 
     /// Directories in which files are first written under a temporary name.
-    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 5] {
-        [self.root().to_owned(), self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir()]
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 7] {
+        let [messages, inbox] = [self.messages_dir(), self.message_inbox()];
+        let (objects, packs) = (self.objects_dir(), self.packs_dir());
+        [self.root().to_owned(), objects, packs, self.threads_dir(), self.cache_dir(), messages, inbox]
     }
 }
 
