@@ -25,6 +25,8 @@ pub struct AgentAnswer {
     pub is_resumed: bool,
     /// Token counts of the whole run.
     pub tokens: Option<TokenCounts>,
+    /// The person who gave it; `None` for an agent's own answer.
+    pub by: Option<String>,
 }
 
 impl AgentAnswer {

@@ -115,16 +115,20 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
     if let Some(attempt) = context.attempt() {
         let thread = context.thread();
         // The error quotes the agent's last words, which may contain a key.
-        let (error, question) = match context.redactor() {
+        let asks = QuestionError::find_in_error(error);
+        let (error, question, options) = match context.redactor() {
             Ok(redactor) => {
-                (redactor.error(error), QuestionError::find_in_error(error).map(|asks| redactor.text(&asks.question)))
+                let options = asks.iter().flat_map(|asks| &asks.options).map(|option| redactor.text(option)).collect();
+                (redactor.error(error), asks.map(|asks| redactor.text(&asks.question)), options)
             }
-            Err(unreadable) => (Error { cause: error.cause, ..Error::new(error.kind, unreadable.message) }, None),
+            Err(unreadable) => {
+                (Error { cause: error.cause, ..Error::new(error.kind, unreadable.message) }, None, Vec::new())
+            }
         };
         let attempt = attempt.opened.attempt.clone();
         let failure = error.failure();
         let (kind, error, hints) = (error.kind, error.message, error.hints);
-        let line = GaveUp { attempt, kind, error, hints, exit_code, question, failure };
+        let line = GaveUp { attempt, kind, error, hints, exit_code, question, options, failure };
         let _ = recorded::gave_up(thread.home(), &thread.id, line);
     }
 }

@@ -16,6 +16,9 @@ use crate::context::{AgentContext, is_session_id};
 /// Longest question, in characters, that is stored apart from its answer.
 const MAX_QUESTION: usize = 16_000;
 
+/// Most options of a question.
+const MAX_OPTIONS: usize = 25;
+
 /// Longest question, in characters, on one line.
 const MAX_LINE: usize = 100;
 
@@ -24,6 +27,7 @@ const MAX_LINE: usize = 100;
 #[error("the agent asks a person")]
 pub(crate) struct QuestionError {
     pub(crate) question: String,
+    pub(crate) options: Vec<String>,
 }
 
 impl QuestionError {
@@ -45,12 +49,12 @@ pub(crate) fn asked(
     if answer.value.is_some() || is_text {
         return None;
     }
-    ask_person(context, &extract::question(&answer.raw, form, prompt, read)?)
+    ask_person(context, &extract::question(&answer.raw, form, prompt, read)?, &[])
 }
 
-/// Returns the error that ends the attempt with a question to a person, so that the thread waits for a reply. `None` if this agent cannot
-/// ask.
-pub fn ask_person(context: &AgentContext<'_>, question: &str) -> Option<Error> {
+/// Returns the error that ends the attempt with a question to a person, so that the thread waits for a reply. `options` are replies to choose
+/// from. `None` if this agent cannot ask.
+pub fn ask_person(context: &AgentContext<'_>, question: &str, options: &[&str]) -> Option<Error> {
     let attempt = context.attempt()?;
     let agent = &attempt.opened.agent;
     // A person doesn't ask, a child thread asks for itself, and attempts run by hand are not recorded.
@@ -69,7 +73,8 @@ pub fn ask_person(context: &AgentContext<'_>, question: &str) -> Option<Error> {
     let message = format!(
         "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
     );
-    Some(Error { source: Some(Box::new(QuestionError { question })), ..Error::waiting(message) })
+    let options = options.iter().take(MAX_OPTIONS).map(|option| ellipsize(option, MAX_LINE).into_owned()).collect();
+    Some(Error { source: Some(Box::new(QuestionError { question, options })), ..Error::waiting(message) })
 }
 
 /// Whether the agent has asked anything at this step.

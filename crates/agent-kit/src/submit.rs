@@ -279,6 +279,9 @@ fn store(
     if !denied.is_empty() {
         extras.insert(node::DENIED_CALLS.to_owned(), denied.into());
     }
+    if let Some(by) = &answer.by {
+        extras.insert(node::ANSWERED_BY.to_owned(), redactor.text(by).into());
+    }
     let session = ReactSession {
         agent: agent_hash,
         role: context.role_name().to_owned(),

@@ -36,7 +36,7 @@ pub use limits::{
     QuestionPolicy, long_timeout,
 };
 pub use list_prices::ListPrices;
-pub use notify::{NotifyBy, NotifyEvent, NotifyRule};
+pub use notify::{NotifyBy, NotifyEvent, NotifyRule, NotifySetting, NtfyConfig, SlackConfig};
 pub use otel::OtelConfig;
 pub use prices::{DEFAULT_CURRENCY, ModelPrice, PriceTable, is_date};
 pub use read::keys;
@@ -200,14 +200,16 @@ impl UwfConfig {
             .or(self.default_model.as_deref())
     }
 
-    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, each `secretEnv` of `hooks`, the
-    /// `secrets` list, and the secrets of uwf's own servers.
+    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, each `secretEnv` of `hooks`, topics
+    /// and tokens of `notify`, the `secrets` list, and the secrets of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
         let headers = self.otel.iter().flat_map(|otel| otel.headers_env.values().cloned());
         let hooks = self.hooks.values().map(|hook| hook.secret_env.clone());
         let own = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
-        keys.chain(headers).chain(hooks).chain(self.secrets.iter().cloned()).chain(own).collect()
+        let messengers = self.notify.iter().flat_map(|rule| rule.by.secret_variables());
+        let named = keys.chain(headers).chain(hooks).chain(messengers);
+        named.chain(self.secrets.iter().cloned()).chain(own).collect()
     }
 }

@@ -367,6 +367,9 @@ pub const COMMAND_SOURCE: &str = "exit";
 /// The key of denied tool calls in the `extras` of a session: a list of texts. The header of an answer cannot have it.
 pub const DENIED_CALLS: &str = "denied";
 
+/// The key of the person who gave the answer, in the `extras` of a session. The header of an answer cannot have it.
+pub const ANSWERED_BY: &str = "answeredBy";
+
 /// The source of a session about a branch that failed, in the thread of a group that continues without it.
 pub const GROUP_SOURCE: &str = "play";
 

@@ -16,6 +16,7 @@ pub mod log;
 pub(crate) mod machine;
 pub mod machine_schedules;
 pub mod marks;
+pub mod messages;
 pub mod missing_thread;
 pub mod named_nodes;
 pub mod node_types;

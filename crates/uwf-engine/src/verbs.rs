@@ -15,6 +15,7 @@ pub mod hook;
 pub mod kill;
 pub mod limit;
 pub mod merge;
+pub mod notifier;
 pub mod notify;
 pub mod otel;
 pub mod pack;

@@ -17,6 +17,9 @@ const MAX_REPLY_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes read of an error page.
 const MAX_ERROR_BYTES: u64 = 64 * 1024;
 
+/// The variable with a file of certificates that replace Mozilla's.
+pub(crate) const CERTIFICATES_VARIABLE: &str = "SSL_CERT_FILE";
+
 /// Bytes read at once.
 const CHUNK: usize = 16 * 1024;
 
@@ -56,14 +59,34 @@ pub(crate) struct IncomingResponse<'a> {
     pub(crate) is_stream: bool,
 }
 
+/// Posts JSON with a bearer token. Any successful status counts. Returns the beginning of the response.
+///
+/// # Errors
+/// [`Error`]. It does not contain the token.
+pub fn post_with_token(url: &str, token: Option<&str>, body: &Value, limit: Duration) -> Result<String> {
+    let endpoint = ModelEndpoint::new(url, "");
+    let endpoint = token.map_or(endpoint.clone(), |token| endpoint.api_key(token));
+    post_to(url, &endpoint, &[], body, limit)
+}
+
 /// Posts JSON with the given headers to a URL that is not a model. Any successful status counts. Returns the beginning of the response, or
 /// nothing if it cannot be read.
 ///
 /// # Errors
 /// [`Error`]. It contains no header, unless the server repeats one.
 pub fn post_json(url: &str, headers: &[(String, String)], body: &Value, limit: Duration) -> Result<String> {
+    post_to(url, &ModelEndpoint::new(url, ""), headers, body, limit)
+}
+
+fn post_to(
+    url: &str,
+    endpoint: &ModelEndpoint,
+    headers: &[(String, String)],
+    body: &Value,
+    limit: Duration,
+) -> Result<String> {
     let timeouts = LlmTimeouts { connect: limit, idle: limit, total: limit };
-    let http = EndpointConnections::new(&ModelEndpoint::new(url, ""), timeouts)?;
+    let http = EndpointConnections::new(endpoint, timeouts)?;
     let reply = http.post_with(url, headers, body, Instant::now() + limit)?;
     let mut text = Vec::new();
     // The request succeeded, even if the response cannot be read.
@@ -125,6 +148,15 @@ impl EndpointConnections {
             request = request.header(name, value);
         }
         let request = request.config().timeout_global(Some(self.left(url, deadline)?)).build();
+        self.answered(url, request.call())
+    }
+
+    /// Sends a GET request whose response has no end. Only silence ends it.
+    pub(crate) fn get_endless(&self, url: &str) -> Result<IncomingResponse<'_>> {
+        let mut request = self.agent.get(url);
+        for (name, value) in self.endpoint.headers() {
+            request = request.header(name, value);
+        }
         self.answered(url, request.call())
     }
 
@@ -242,10 +274,12 @@ fn reason(error: &ureq::Error) -> String {
 
 /// The root certificates: Mozilla's, or the certificates in `SSL_CERT_FILE`. A company that intercepts TLS connections uses that variable.
 fn roots() -> std::result::Result<RootCerts, String> {
-    let Some(path) = std::env::var_os("SSL_CERT_FILE").filter(|path| !path.is_empty()) else {
+    let Some(path) = std::env::var_os(CERTIFICATES_VARIABLE).filter(|path| !path.is_empty()) else {
         return Ok(RootCerts::WebPki);
     };
-    let fail = |reason: String| format!("cannot read the certificates in {} (SSL_CERT_FILE): {reason}", path.display());
+    let fail = |reason: String| {
+        format!("cannot read the certificates in {} ({CERTIFICATES_VARIABLE}): {reason}", path.display())
+    };
     let pem = std::fs::read(&path).map_err(|error| fail(error.to_string()))?;
     let certificates: Vec<_> = parse_pem(&pem)
         .filter_map(|item| match item {

@@ -8,6 +8,8 @@
 //! model supports, and [`structured_with_lookups()`] lets the model look things up first. [`LlmClient::models`] lists the
 //! available models.
 //!
+//! Other services use the same client: [`post_json`], [`LineServer`] and [`TextSocket`].
+//!
 //! ```
 //! use uwf_llm::{ChatMessage, ChatRequest, LlmClient, ModelEndpoint, RetryLimits, LlmTimeouts};
 //! # use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
@@ -30,6 +32,7 @@ mod delta;
 mod endpoint;
 pub mod error;
 mod http;
+mod lines;
 mod lookups;
 mod message;
 mod mode;
@@ -39,6 +42,7 @@ mod reply;
 mod request;
 pub mod retry;
 mod secret;
+mod socket;
 pub mod sse;
 mod stream;
 pub mod strict;
@@ -50,7 +54,8 @@ pub use client::LlmClient;
 pub use delta::ReplyDelta;
 pub use endpoint::{LlmWireFormat, ModelEndpoint};
 pub use error::{Error, LimitHeaders, LlmTimeoutKind, Result};
-pub use http::{LlmTimeouts, post_json};
+pub use http::{LlmTimeouts, post_json, post_with_token};
+pub use lines::{LineServer, LineStream};
 pub use lookups::{LookedUp, LookupTools};
 pub use message::{ChatMessage, ChatToolCall};
 pub use mode::{ModeCache, StructuredMode};
@@ -59,6 +64,7 @@ pub use reply::{ChatReply, FinishReason};
 pub use request::{ChatRequest, ChatTool, ResponseFormat, ToolChoice};
 pub use retry::{RetryLimits, RetryNotice};
 pub use secret::LlmApiKey;
+pub use socket::TextSocket;
 pub use structured::{
     StructuredAttempt, StructuredError, StructuredValue, ValueSpec, structured, structured_with_lookups,
 };

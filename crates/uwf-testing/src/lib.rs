@@ -12,12 +12,14 @@ pub mod installed;
 pub mod llm_server;
 pub mod machine;
 pub mod nginx;
+pub mod ntfy_server;
 mod numbered;
 pub mod postgres;
 pub mod processes;
 pub mod proxy;
 pub mod s3_server;
 pub mod server;
+pub mod slack_server;
 mod steady;
 
 pub use fed::{FuzzTarget, dir_in_memory};

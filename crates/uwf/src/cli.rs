@@ -12,12 +12,13 @@ use uwf_engine::attempt::{broker, keeper};
 use uwf_engine::root::home::AttemptId;
 use uwf_engine::root::received_keys;
 use uwf_engine::thread::evaluate;
-use uwf_engine::verbs::{notify, otel as spans, step_keeper};
+use uwf_engine::verbs::notify::NOTIFY_ARGUMENT;
+use uwf_engine::verbs::{otel as spans, step_keeper};
 use uwf_server::CommandLine;
 
 use crate::commands::{
-    agent, api, cas, completions, config, connect, doctor, gateway, gc, help, hook, init, log, man, mcp, otel, pack,
-    recover, reference, schedule, schema, serve, setup, skill, store, thread, top, worker, workflow,
+    agent, api, cas, completions, config, connect, doctor, gateway, gc, help, hook, init, log, man, mcp, notify, otel,
+    pack, recover, reference, schedule, schema, serve, setup, skill, store, thread, top, worker, workflow,
 };
 use crate::complete;
 use crate::context::CommandContext;
@@ -129,6 +130,9 @@ enum CommandGroup {
     Hook(hook::Command),
     /// Call the HTTP API without a server.
     Api(api::Args),
+    /// Receive answers of people from a phone or from Slack.
+    #[command(subcommand, after_help = notify::EXAMPLES)]
+    Notify(notify::Command),
     /// Connect this machine to a gateway, which then shows its pages and API.
     Connect(connect::Args),
     /// Manage the machines that may connect to this storage root's gateway.
@@ -193,6 +197,7 @@ impl CommandGroup {
             | CommandGroup::Api(_) => StdoutContent::Report,
             CommandGroup::Connect(_)
             | CommandGroup::Gateway(_)
+            | CommandGroup::Notify(_)
             | CommandGroup::Store(_)
             | CommandGroup::Worker(_)
             | CommandGroup::Hook(_)
@@ -324,6 +329,7 @@ fn in_root(context: &CommandContext, command: CommandGroup) -> CommandResult {
         CommandGroup::Pack(args) => pack::run(context, &args),
         CommandGroup::Serve(args) => serve::run(context, args, command_line),
         CommandGroup::Api(args) => api::run(context, &args, command_line),
+        CommandGroup::Notify(command) => notify::run(context, command),
         CommandGroup::Connect(args) => connect::run(context, args, command_line),
         CommandGroup::Gateway(command) => gateway::run(context, command),
         CommandGroup::Store(command) => store::run(context, command),
@@ -368,7 +374,7 @@ fn own_child(args: &[OsString]) -> Option<u8> {
         }
         evaluate::CHILD_ARGUMENT => evaluated(evaluate::child_main()),
         evaluate::PAYLOAD_CHILD_ARGUMENT => evaluated(evaluate::payload_child_main()),
-        notify::NOTIFY_ARGUMENT => crate::commands::notify::run(args.get(2)?.to_str()?, args.get(3)?.to_str()?),
+        NOTIFY_ARGUMENT => notify::after_step(args.get(2)?.to_str()?, args.get(3)?.to_str()?),
         spans::OTEL_ARGUMENT => {
             otel::after_step(args.get(2)?.to_str()?, args.get(3)?.to_str()?, args.get(4)?.to_str()?)
         }

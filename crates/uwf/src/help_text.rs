@@ -36,7 +36,7 @@ const SECTIONS: &[(&str, &[Section])] = &[
             ("Inspect", &["top", "serve", "log", "otel", "cas"]),
             ("Author", &["workflow", "init", "schema", "agent", "skill"]),
             ("Operate", &["setup", "config", "doctor", "recover", "gc", "pack"]),
-            ("Share", &["store", "gateway", "connect", "api", "mcp"]),
+            ("Share", &["store", "gateway", "connect", "notify", "api", "mcp"]),
             ("Help", &["help", "completions", "man"]),
         ],
     ),

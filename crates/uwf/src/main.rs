@@ -18,6 +18,7 @@ mod file_schemas;
 mod help_text;
 mod input;
 mod install;
+mod messengers;
 mod new_files;
 mod pager;
 mod printer;

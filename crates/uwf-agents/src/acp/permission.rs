@@ -61,14 +61,18 @@ impl PermissionDecision {
 
 /// The question to a person about a request, with the options that the agent offers.
 pub(super) fn question(agent: &str, params: &Value) -> String {
-    let options = options(params).iter().filter_map(|option| option.get("name")?.as_str());
-    let options: Vec<String> = options.map(|name| format!("- {}", name.trim())).collect();
+    let options: Vec<String> = names(params).into_iter().map(|name| format!("- {name}")).collect();
     format!(
         "{}{}\n\nReply with one of these options. Any other reply denies the request, and the agent gets it:\n\n{}",
         question_start(agent),
         what(params),
         options.join("\n")
     )
+}
+
+/// The names of the options that the agent offers.
+pub(super) fn names(params: &Value) -> Vec<&str> {
+    options(params).iter().filter_map(|option| option.get("name")?.as_str()).map(str::trim).collect()
 }
 
 /// The request in a [`question`]; `None` for any other question.

@@ -427,7 +427,7 @@ impl AcpSession {
         self.progress.line(&format!("asked: {asked}; a person must answer"));
         self.cancel(None, listening);
         let question = permission::question(&self.name, params);
-        agent_kit::ask_person(listening.context, &question).unwrap_or_else(|| {
+        agent_kit::ask_person(listening.context, &question, &permission::names(params)).unwrap_or_else(|| {
             Error::waiting(format!("agent `{}` asks for permission: {asked}", self.name))
                 .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
         })

@@ -170,13 +170,60 @@ impl RoundCount {
 /// A notification.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["command"]}, {"required": ["webhook"]}, {"required": ["webhookEnv"]}]))]
+#[schemars(extend("oneOf" = [
+    {"required": ["command"]}, {"required": ["webhook"]}, {"required": ["webhookEnv"]}, {"required": ["ntfy"]}, {"required": ["slack"]}
+]))]
 pub(super) struct NotifyKeys {
     pub on: Option<OneOrMany<NotifyEvent>>,
     pub outcome: Option<OneOrMany<String>>,
     pub command: Option<String>,
     pub webhook: Option<String>,
     pub webhook_env: Option<String>,
+    pub ntfy: Option<NtfyKeys>,
+    pub slack: Option<SlackKeys>,
+}
+
+/// A topic of ntfy.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "ntfy", extend("oneOf" = [{"required": ["topic"]}, {"required": ["topicEnv"]}]))]
+pub(super) struct NtfyKeys {
+    #[schemars(with = "Option<Address>")]
+    pub server: Option<String>,
+    #[schemars(with = "Option<NotBlank>")]
+    pub topic: Option<String>,
+    #[schemars(with = "Option<Variable>")]
+    pub topic_env: Option<String>,
+    #[schemars(with = "Option<NotBlank>")]
+    pub replies: Option<String>,
+    #[schemars(with = "Option<Variable>")]
+    pub replies_env: Option<String>,
+    #[schemars(with = "Option<Variable>")]
+    pub token_env: Option<String>,
+    #[schemars(with = "Option<Variable>")]
+    pub reply_token_env: Option<String>,
+    pub run: Option<bool>,
+    #[schemars(with = "Option<Address>")]
+    pub dashboard: Option<String>,
+}
+
+/// A channel of Slack.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "slack")]
+pub(super) struct SlackKeys {
+    #[schemars(with = "Option<Address>")]
+    pub server: Option<String>,
+    #[schemars(with = "NotBlank")]
+    pub channel: String,
+    #[schemars(with = "Variable")]
+    pub bot_token_env: String,
+    #[schemars(with = "Option<Variable>")]
+    pub app_token_env: Option<String>,
+    pub users: Option<Vec<String>>,
+    pub run: Option<bool>,
+    #[schemars(with = "Option<Address>")]
+    pub dashboard: Option<String>,
 }
 
 /// Prices of models.

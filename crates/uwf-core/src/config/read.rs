@@ -10,11 +10,14 @@ use serde_json::{Map, Value};
 
 use super::agent::{AgentConfig, AgentDescriptionSource};
 use super::file::{
-    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, HookKeys, NotifyKeys, PricesKeys, WorktreeKeys,
+    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, HookKeys, NotifyKeys, NtfyKeys, PricesKeys,
+    SlackKeys, WorktreeKeys,
 };
 use super::hooks::{HookAction, HookConfig};
 use super::limits::{ConfigLimits, ExtractRungs};
-use super::notify::{NotifyBy, NotifyEvent, NotifyRule};
+use super::notify::{
+    NTFY_SERVER, NotifyBy, NotifyEvent, NotifyRule, NotifySetting, NtfyConfig, SLACK_SERVER, SlackConfig,
+};
 use super::prices::{DEFAULT_CURRENCY, PriceTable};
 use super::retry::RetryPolicy;
 use super::{GitRemote, OtelConfig, StoreUrl, UwfConfig, check, project, texts};
@@ -194,7 +197,8 @@ fn extract(keys: &ExtractKeys, defaults: ExtractRungs) -> ExtractRungs {
 
 fn notify(keys: NotifyKeys) -> Option<NotifyRule> {
     let command = keys.command.map(NotifyBy::Command);
-    let by = command.or(keys.webhook.map(NotifyBy::Webhook)).or(keys.webhook_env.map(NotifyBy::WebhookEnv))?;
+    let webhook = keys.webhook.map(NotifyBy::Webhook).or(keys.webhook_env.map(NotifyBy::WebhookEnv));
+    let by = command.or(webhook).or_else(|| keys.ntfy.and_then(ntfy)).or(keys.slack.map(slack))?;
     let outcomes = keys.outcome.map_or(Vec::new(), OneOrMany::into_vec);
     Some(NotifyRule { on: keys.on.map_or(NotifyEvent::ALL.to_vec(), OneOrMany::into_vec), outcomes, by })
 }
@@ -203,6 +207,33 @@ fn hook(keys: HookKeys) -> Option<HookConfig> {
     let action = keys.start.map(HookAction::Start).or(keys.answer.map(HookAction::Answer))?;
     let signature = keys.signature.unwrap_or_default();
     Some(HookConfig { secret_env: keys.secret_env, signature, when: keys.when, action })
+}
+
+fn ntfy(keys: NtfyKeys) -> Option<NotifyBy> {
+    let setting = |text: Option<String>, variable: Option<String>| {
+        text.map(NotifySetting::Text).or(variable.map(NotifySetting::Variable))
+    };
+    Some(NotifyBy::Ntfy(NtfyConfig {
+        server: keys.server.unwrap_or_else(|| NTFY_SERVER.to_owned()).trim_end_matches('/').to_owned(),
+        topic: setting(keys.topic, keys.topic_env)?,
+        replies: setting(keys.replies, keys.replies_env),
+        token_env: keys.token_env,
+        reply_token_env: keys.reply_token_env,
+        run: keys.run.unwrap_or(false),
+        dashboard: keys.dashboard,
+    }))
+}
+
+fn slack(keys: SlackKeys) -> NotifyBy {
+    NotifyBy::Slack(SlackConfig {
+        server: keys.server.unwrap_or_else(|| SLACK_SERVER.to_owned()).trim_end_matches('/').to_owned(),
+        channel: keys.channel,
+        bot_token_env: keys.bot_token_env,
+        app_token_env: keys.app_token_env,
+        users: keys.users.unwrap_or_default(),
+        run: keys.run.unwrap_or(false),
+        dashboard: keys.dashboard,
+    })
 }
 
 fn prices(keys: PricesKeys) -> PriceTable {

@@ -35,6 +35,9 @@ pub struct Step {
     /// Alias of the agent, if it has one and the detail names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
+    /// The person who gave the output, if the detail says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
     /// How the output was obtained (`submit`, `frontmatter`, `feedback`, `llm`, …), if the detail says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extracted_by: Option<String>,
@@ -83,6 +86,7 @@ impl Step {
             detail: NodeHash::from_u64(0),
             timestamp: 0,
             alias: None,
+            answered_by: None,
             extracted_by: None,
             outcome: None,
             denied: Vec::new(),

@@ -57,6 +57,7 @@ fn heading(step: &Step) -> String {
         format!("{} UTC", time(step.timestamp)),
         format!("step {}", code(&step.hash.to_string())),
     ];
+    about.extend(step.answered_by.as_ref().map(|by| format!("answered by {}", inline(by))));
     if step.is_child_thread {
         about.push(format!("done by a child thread, its last step {}", code(&step.detail.to_string())));
     }

@@ -9,7 +9,8 @@ use serde_json::json;
 use uwf_core::config::{
     AgentConfig, ConfigLimits, DEFAULT_IDLE_TIMEOUT, ExitMeaning, ExtractRungs, GitRemote, HookAction, HookAnswer,
     HookConfig, HookSignature, HookStart, ModelConfig, ModelPrice, ModelProvider, NotifyBy, NotifyEvent, NotifyRule,
-    OtelConfig, OutputMode, PriceTable, QuestionPolicy, StoreUrl, UwfConfig, WorkspaceKind, WorktreePrepare,
+    NotifySetting, NtfyConfig, OtelConfig, OutputMode, PriceTable, QuestionPolicy, SlackConfig, StoreUrl, UwfConfig,
+    WorkspaceKind, WorktreePrepare,
 };
 use uwf_core::usage::ThreadLimits;
 
@@ -34,6 +35,41 @@ fn problems_of(text: &str) -> String {
 
 fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
+}
+
+fn notify_rules() -> Vec<NotifyRule> {
+    let rule = |on: &[NotifyEvent], by| NotifyRule { on: on.to_vec(), outcomes: Vec::new(), by };
+    let ntfy = NtfyConfig {
+        server: "https://ntfy.example".to_owned(),
+        topic: NotifySetting::Text("news".to_owned()),
+        replies: Some(NotifySetting::Variable("REPLIES".to_owned())),
+        token_env: Some("NTFY".to_owned()),
+        reply_token_env: None,
+        run: true,
+        dashboard: None,
+    };
+    let slack = SlackConfig {
+        server: "https://slack.com".to_owned(),
+        channel: "C1".to_owned(),
+        bot_token_env: "BOT".to_owned(),
+        app_token_env: Some("APP".to_owned()),
+        users: vec!["U1".to_owned()],
+        run: false,
+        dashboard: Some("https://uwf.example".to_owned()),
+    };
+    vec![
+        rule(&[NotifyEvent::Ended, NotifyEvent::Stuck], NotifyBy::WebhookEnv("HOOK".to_owned())),
+        rule(&[NotifyEvent::Waiting], NotifyBy::Ntfy(ntfy)),
+        rule(&[NotifyEvent::Waiting], NotifyBy::Slack(slack)),
+    ]
+}
+
+#[test]
+fn agents_get_no_topic_or_token_of_messengers() {
+    let secrets = UwfConfig { notify: notify_rules(), ..UwfConfig::default() }.secret_names();
+    for name in ["REPLIES", "NTFY", "BOT", "APP"] {
+        assert!(secrets.contains(name), "{name}");
+    }
 }
 
 #[test]
@@ -86,7 +122,10 @@ supervisorInterval: 5
 promptBudget: 5000
 outputCap: 1024
 killGrace: 500ms
-notify: { on: [ended, stuck], webhookEnv: HOOK }
+notify:
+  - { on: [ended, stuck], webhookEnv: HOOK }
+  - { on: waiting, ntfy: { server: "https://ntfy.example/", topic: news, repliesEnv: REPLIES, tokenEnv: NTFY, run: true } }
+  - { on: waiting, slack: { channel: C1, botTokenEnv: BOT, appTokenEnv: APP, users: [U1], dashboard: "https://uwf.example" } }
 otel: { endpoint: "https://otlp.example", headers: { x-team: a }, headersEnv: { authorization: OTLP_AUTH }, content: true }
 store: { url: "s3://team/uwf", lease: 30s }
 worktree: { remote: origin, prepare: [npm ci, make], prepareTimeout: 5m }
@@ -173,11 +212,7 @@ prices:
         ask: QuestionPolicy::Never,
         ask_timeout: Some(Duration::from_hours(2)),
         extract: ExtractRungs { submit: false, frontmatter: false, feedback: 0, llm: 2 },
-        notify: vec![NotifyRule {
-            on: vec![NotifyEvent::Ended, NotifyEvent::Stuck],
-            outcomes: Vec::new(),
-            by: NotifyBy::WebhookEnv("HOOK".to_owned()),
-        }],
+        notify: notify_rules(),
         prices: Some(PriceTable {
             date: "2026-11-01".to_owned(),
             currency: "EUR".to_owned(),

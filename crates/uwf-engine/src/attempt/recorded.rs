@@ -281,16 +281,15 @@ pub(crate) fn replied(
     question: NodeHash,
     reply: NodeHash,
     by: &str,
-) -> Result<NodeHash> {
+) -> Result<AttemptReply> {
     let (attempt, by) = (attempt.to_owned(), Some(by.to_owned()));
     let line = AttemptReply { attempt, question, reply, by, replied_at: ids::now_ms() };
     let counts = claim::reply(home, thread, line)?;
-    let reply = counts.reply;
-    let file = record::append(home, thread, &ThreadRecordLine::Replied(counts))?;
+    let file = record::append(home, thread, &ThreadRecordLine::Replied(counts.clone()))?;
     file.sync_data().path_context("sync", home.record_file(thread))?;
     // Adds whatever else the claim lacks, such as that the attempt was closed.
     claim::update_from_record(home, thread);
-    Ok(reply)
+    Ok(counts)
 }
 
 /// Records how an attempt ended, with its error and node if it failed.

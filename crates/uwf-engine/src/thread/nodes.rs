@@ -93,6 +93,7 @@ pub(crate) fn extracted_by_of(detail: &Node) -> Option<String> {
 pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
     let mut extras = detail.payload.get("extras").and_then(Value::as_object).cloned().unwrap_or_default();
     extras.remove(node::DENIED_CALLS);
+    extras.remove(node::ANSWERED_BY);
     extras
 }
 
@@ -101,6 +102,11 @@ pub(crate) fn session(store: &Store, detail: NodeHash) -> Option<ReactSession> {
     let node = get(store, detail).ok()?;
     let is_session = NodeKind::from_type_hash(node.type_hash) == Some(NodeKind::ReactSession);
     is_session.then(|| payload(detail, &node).ok()).flatten()
+}
+
+/// The person who gave the answer of a session; `None` for an agent's own answer.
+pub(crate) fn answered_by(session: &ReactSession) -> Option<String> {
+    session.extras.as_ref()?.get(node::ANSWERED_BY)?.as_str().map(str::to_owned)
 }
 
 /// Tool calls that were denied to the agent of a session.

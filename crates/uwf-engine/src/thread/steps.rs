@@ -55,6 +55,7 @@ pub(crate) fn of_node(
     {
         step.alias = nodes::alias(store, &session);
         step.denied = nodes::denied_in_session(&session);
+        step.answered_by = nodes::answered_by(&session);
     }
     Ok(Step { message: if parts.message { message::of_detail(store, detail, Some(schema))? } else { None }, ..step })
 }
@@ -106,6 +107,7 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<NodeHash>) -> Resul
             step.failed_attempts = session.attempts.iter().filter(|hash| nodes::has_failed(store, **hash)).count();
             step.alias = nodes::alias(store, &session);
             step.denied = nodes::denied_in_session(&session);
+            step.answered_by = nodes::answered_by(&session);
             step.extracted_by = nodes::extracted_by_of(&detail);
         }
         _ => {}

@@ -1,6 +1,9 @@
 //! `thread answer`: a person plays the next role. The person has already given the answer, so uwf starts no process for the step; the head
 //! moves as in every step.
 
+mod first_answer;
+pub mod question;
+
 use std::path::PathBuf;
 
 use json_cas::NodeHash;
@@ -9,6 +12,7 @@ use uwf_core::moderator::NextAction;
 use uwf_core::node::StepNode;
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
+use self::first_answer::FirstAnswer;
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::agents::{AgentSpec, BUILT_IN_PREFIX, HUMAN};
 use crate::attempt::bindings::AgentReference;
@@ -58,9 +62,11 @@ pub struct OpenQuestion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentQuestion {
     /// Id of the attempt that asked it.
-    attempt: String,
+    pub attempt: String,
     /// The question.
     pub text: String,
+    /// Replies to choose from. Any other reply is also allowed.
+    pub options: Vec<String>,
 }
 
 /// The state of a thread that a person has seen before answering.
@@ -91,6 +97,19 @@ pub fn asked_in(home: &Home, id: &ThreadId, seen: AnswerPrecondition, cwd: Optio
 /// Like [`asked`], for a thread that was read before.
 pub fn asked_at(now: &ThreadNow<'_>) -> Result<OpenQuestion> {
     asked_now(now, AnswerPrecondition::default(), None, MAX_GENERATIONS)
+}
+
+/// All open questions of a thread and of its child threads; empty if there are none.
+///
+/// # Errors
+/// `NotFound` when it is not active; errors of the store.
+pub(super) fn all_asked(home: &Home, id: &ThreadId) -> Result<Vec<OpenQuestion>> {
+    let below = waiting_below(home, id, MAX_GENERATIONS)?;
+    let threads = if below.len() > 1 { below } else { vec![id.clone()] };
+    // A child may be answered meanwhile.
+    let asked = threads.iter().map(|thread| asked(home, thread, AnswerPrecondition::default()));
+    let is_answered = |error: &Error| matches!(error.kind, ErrorKind::Usage | ErrorKind::NotFound | ErrorKind::Busy);
+    asked.filter(|asked| asked.as_ref().err().is_none_or(|error| !is_answered(error))).collect()
 }
 
 /// Whether a thread, or a child thread that plays its next role, asks a person. Otherwise a thread that waits does so for its files.
@@ -131,8 +150,11 @@ fn asked_now(
 ) -> Result<OpenQuestion> {
     let (thread, id, home) = (&now.thread, &now.thread.id, now.thread.home());
     let head = thread.head;
-    expected_head::check(home, id, now.active_head(), seen.head)?;
-    newest_attempt::check(home, id, head, seen.attempt)?;
+    let first =
+        || first_answer::to_question(&now.record, seen.attempt).or_else(|| first_answer::to_step(thread, seen.head));
+    let or_first = |error| first().map_or(error, FirstAnswer::refusal);
+    expected_head::check(home, id, now.active_head(), seen.head).map_err(or_first)?;
+    newest_attempt::check(home, id, head, seen.attempt).map_err(or_first)?;
     step::refuse_pause(id, now.pause.as_ref())?;
     let plan = StepPlan::from_record(thread, &now.record, cwd)?;
     let NextAction::Role(role) = moderate::next(thread, &plan.workflow)?.next else {
@@ -140,13 +162,15 @@ fn asked_now(
     };
     let mark = now.marks.get(&ThreadMark::Waiting);
     let last = now.newest();
-    if seen.attempt.is_some() && last.is_some_and(|last| last.was_replied_to_at(head)) {
-        return Err(Error::busy(format!("the question of thread {id} has a reply already"))
-            .hint(format!("nothing of this one was recorded; `uwf thread step {id}` continues with that reply")));
+    if let Some(first) = last.filter(|last| seen.attempt.is_some() && last.was_replied_to_at(head)) {
+        return Err(FirstAnswer::of_attempt(first)
+            .map_or_else(|| ends_next(id), FirstAnswer::refusal)
+            .hint(format!("`uwf thread step {id}` continues with that reply")));
     }
     let question = last.and_then(|last| {
-        let text = last.question_at(head, &role)?.question.clone()?;
-        Some(AgentQuestion { attempt: last.opened.attempt.clone(), text })
+        let asks = last.question_at(head, &role)?;
+        let (attempt, options) = (last.opened.attempt.clone(), asks.options.clone());
+        Some(AgentQuestion { attempt, text: asks.question.clone()?, options })
     });
     let asks = question.is_some();
     let waiting = last.filter(|last| asks || mark.is_some() && last.was_suspended_at(head, &role));
@@ -171,11 +195,15 @@ fn asked_now(
         };
     }
     if mark.is_none() && !asks && !agent.is_built_in(HUMAN) {
-        return Err(Error::usage(format!(
+        if let Some(first) = last.filter(|last| last.was_replied_to_at(head)).and_then(FirstAnswer::of_attempt) {
+            return Err(first.refusal().hint(step_it(id)));
+        }
+        let refused = Error::usage(format!(
             "thread {id} does not wait for a person: its next role `{role}` is played by `{}`",
             agent.name
-        ))
-        .hint(step_it(id)));
+        ));
+        let first = first_answer::in_last_step(thread).map(|first| first.to_string());
+        return Err(first.into_iter().fold(refused, Error::hint).hint(step_it(id)));
     }
     let cwd = cwd.cloned();
     Ok(OpenQuestion { thread: id.clone(), head, role, agent: named_human(agent), since, question, cwd })
@@ -241,11 +269,11 @@ pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Re
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
     let (thread, head) = match Thread::active(home, id) {
-        Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
+        Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(home, asked, "the thread has ended")),
         other => other?,
     };
     if head.hash != asked.head {
-        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
+        return Err(too_late(home, asked, &format!("the head is {} now", head.hash)));
     }
     step::refuse_paused(home, id)?;
     let before = otel::OtelBaseline::read(home, id);
@@ -298,23 +326,24 @@ pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: 
     let lock = lock::take(home, id)?;
     lock.write_owner(&std::process::id().to_string())?;
     let (thread, head) = match Thread::active(home, id) {
-        Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(asked, "the thread has ended")),
+        Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(home, asked, "the thread has ended")),
         other => other?,
     };
     step::settled(&thread, asked.cwd.as_ref())?;
     elsewhere::catch_up(home, id, head.hash)?;
     if elsewhere::is_at_work(home, id)? {
-        return Err(too_late(asked, "another machine is running it"));
+        return Err(too_late(home, asked, "another machine is running it"));
     }
     let last = recorded::read(home, id)?.filter(|last| last.opened.attempt == question.attempt);
     let Some(last) = last.filter(|_| head.hash == asked.head) else {
-        return Err(too_late(asked, &format!("the head is {} now", head.hash)));
+        return Err(too_late(home, asked, &format!("the head is {} now", head.hash)));
     };
     let replies::RecordedReply { reply, counts } = replies::record(home, &last, &question.text, text, by)?;
-    if counts != reply {
-        return Err(Error::busy(format!("the agent's question has another reply already, {counts}"))
-            .hint(format!("`uwf cas get {counts}` shows it, `uwf thread step {id}` continues with it"))
-            .hint(NOT_RECORDED));
+    if counts.reply != reply || counts.by.as_ref().is_some_and(|first| first != by) {
+        let first = FirstAnswer::of_reply(&asked.role, id, &counts);
+        return Err(first
+            .refusal()
+            .hint(format!("`uwf cas get {}` shows it, `uwf thread step {id}` continues with it", counts.reply)));
     }
     step::ancestors::mark_again(home, id, step::ancestors::ChildChange::Continued);
     let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
@@ -333,8 +362,17 @@ fn refuse_another(thread: &Thread<'_>, recorded: NodeHash, output: NodeHash) -> 
         .hint(NOT_RECORDED))
 }
 
-fn too_late(asked: &OpenQuestion, now: &str) -> Error {
+fn too_late(home: &Home, asked: &OpenQuestion, now: &str) -> Error {
     let OpenQuestion { thread, role, .. } = asked;
+    let first = ThreadNow::read(home, thread).ok();
+    let first = first.and_then(|now| {
+        let question = asked.question.as_ref().and_then(|question| question.attempt.parse().ok());
+        let replied = first_answer::to_question(&now.record, question.map(NewestAttempt::Is));
+        replied.or_else(|| first_answer::to_step(&now.thread, Some(asked.head)))
+    });
+    if let Some(first) = first {
+        return first.refusal();
+    }
     Error::busy(format!("role `{role}` was played by another process meanwhile: {now}"))
         .hint(format!("`uwf thread read {thread}` shows the answer; yours was not recorded"))
 }

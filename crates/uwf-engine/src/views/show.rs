@@ -76,6 +76,9 @@ pub struct ThreadStatus {
     /// The full question that a waiting thread asks a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
+    /// The person who gave the newest answer: the last step, or the reply to the question of an agent since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
     /// Since when it is in this state, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
@@ -245,6 +248,19 @@ fn condition(now: &ThreadNow<'_>, line: &HistoryLine, end: Option<ThreadEnd>) ->
     }
 }
 
+/// The person who gave the newest answer at the head, if a person did.
+fn answered_by(now: &ThreadNow<'_>) -> Option<String> {
+    let attempt = now.newest().filter(|attempt| attempt.opened.expected_head == now.thread.head);
+    let replied = attempt.and_then(|attempt| match &attempt.replied {
+        Some(replied) => replied.by.clone(),
+        None => attempt.opened.replies.last()?.by.clone(),
+    });
+    replied.or_else(|| {
+        let last = now.thread.last.as_ref()?;
+        nodes::answered_by(&nodes::session(now.thread.home().store(), last.detail)?)
+    })
+}
+
 fn finished(now: &ThreadNow<'_>, line: &HistoryLine, shown: ThreadStatus) -> ThreadStatus {
     let end = line.end.and_then(|end| ending::read(now.thread.home().store(), end));
     ThreadStatus {
@@ -285,6 +301,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         left_by: now.left_by.clone(),
         pausing: false,
         asks: None,
+        answered_by: answered_by(now),
         since: None,
         until: None,
         failure: None,

@@ -67,6 +67,8 @@ struct ListedStep {
     agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     alias: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", rename = "answeredBy")]
+    answered_by: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     denied: Vec<String>,
     timestamp: u64,

@@ -11,6 +11,7 @@ pub(crate) mod faults;
 pub(crate) mod group_in_repository;
 pub(crate) mod group_runs;
 pub(crate) mod hooks;
+pub(crate) mod listening;
 pub(crate) mod mcp_client;
 pub(crate) mod mocked;
 pub(crate) mod notes;

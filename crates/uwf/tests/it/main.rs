@@ -89,6 +89,8 @@ mod misbehaving_agents;
 mod mock;
 mod newest_thread;
 mod notify;
+mod notify_ntfy;
+mod notify_slack;
 mod otel_export;
 mod outcomes;
 mod pack;

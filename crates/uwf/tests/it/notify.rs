@@ -120,8 +120,8 @@ fn child_threads_send_nothing_and_bad_entries_fail() {
         problems.collect::<Vec<_>>(),
         [
             "`on` is `done`; it can be ended, waiting, limited, stuck",
-            "`notify` needs exactly one of `command`, `webhook` and `webhookEnv`",
-            "`notify` needs exactly one of `command`, `webhook` and `webhookEnv`"
+            "`notify` needs exactly one of `command`, `webhook`, `webhookEnv`, `ntfy` and `slack`",
+            "`notify` needs exactly one of `command`, `webhook`, `webhookEnv`, `ntfy` and `slack`"
         ]
     );
 }

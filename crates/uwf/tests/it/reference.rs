@@ -72,6 +72,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("gateway list", "gateway"),
     ("gateway revoke", "gateway"),
     ("gateway token", "gateway"),
+    ("notify listen", "notify_ntfy"),
     ("agent mcp", "with_tools/agent_mcp"),
     ("thread repair", "hostile/record"),
     ("thread resume", "thread_pause"),

@@ -172,7 +172,7 @@ fn agent_asks_and_continues_with_reply() {
 fn of_two_replies_the_first_one_counts() {
     let (home, thread) = asking();
     home.uwf(&["thread", "step", &thread]);
-    let reply = |text: &str| home.uwf(&["thread", "answer", &thread, "-m", text]);
+    let reply = |text: &str| home.uwf(&["thread", "answer", &thread, "-m", text, "--by", "ada"]);
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", " \n"]), @"
     exit 64
     --- stderr
@@ -187,7 +187,14 @@ fn of_two_replies_the_first_one_counts() {
     hint: or --file FILE, --editor
     ");
     assert_eq!(reply("PostgreSQL, please.").code, Some(0));
-    assert_eq!(reply("SQLite.").code, Some(64), "nobody is asked any more");
+    assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", "SQLite.", "--by", "bob"]), @"
+    exit 75
+    --- stderr
+    error: role `worker` of thread <id> was already answered by ada at <time> UTC
+    hint: nothing of this one was recorded
+    hint: `uwf thread read <id>` shows the answer
+    hint: step it: `uwf thread step <id>`
+    ");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
 }
 

@@ -254,6 +254,9 @@ pub struct GaveUp {
     /// The agent's question to a person; it continues after the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+    /// The replies that the question offers. Any other reply is also allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// Why the attempt failed, if that is known beside the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<AttemptFailure>,
@@ -262,8 +265,8 @@ pub struct GaveUp {
 impl GaveUp {
     /// No result, for a reason that is neither the agent's fault nor a question.
     pub(crate) fn because(attempt: &str, kind: ErrorKind, error: String) -> GaveUp {
-        let (hints, exit_code, question, failure) = (Vec::new(), None, None, None);
-        GaveUp { attempt: attempt.to_owned(), kind, error, hints, exit_code, question, failure }
+        let (hints, options, exit_code, question, failure) = (Vec::new(), Vec::new(), None, None, None);
+        GaveUp { attempt: attempt.to_owned(), kind, error, hints, exit_code, question, options, failure }
     }
 
     /// The error that the agent process gave up with.

@@ -32,6 +32,16 @@ impl Home {
         self.root.join("gateway.lock")
     }
 
+    /// The files of messages to people, for their owner only: questions that were sent, and answers that were received.
+    pub(crate) fn messages_dir(&self) -> PathBuf {
+        self.root.join("messages")
+    }
+
+    /// The replies that are not recorded yet.
+    pub(crate) fn message_inbox(&self) -> PathBuf {
+        self.messages_dir().join("inbox")
+    }
+
     /// `config.yaml`.
     pub fn config_file(&self) -> PathBuf {
         config_file(&self.root)
@@ -292,10 +302,11 @@ impl Home {
     }
 
     /// Directories in which files are first written under a temporary name.
-    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 6] {
+    pub(crate) fn dirs_with_temporary_files(&self) -> [PathBuf; 8] {
+        let [messages, inbox] = [self.messages_dir(), self.message_inbox()];
         let dirs = [self.objects_dir(), self.packs_dir(), self.threads_dir(), self.cache_dir(), self.deliveries_dir()];
         let [objects, packs, threads, cache, deliveries] = dirs;
-        [self.root().to_owned(), objects, packs, threads, cache, deliveries]
+        [self.root().to_owned(), objects, packs, threads, cache, deliveries, messages, inbox]
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use json_cas::NodeHash;
 
-use crate::attempt::recorded::{self, RecordedAttempt};
+use crate::attempt::recorded::{self, AttemptReply, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::turns::NodeBatch;
 use crate::error::Result;
@@ -18,7 +18,7 @@ const TIME_OUT: &str = "askTimeout";
 /// A reply, and the reply that counts.
 pub(crate) struct RecordedReply {
     pub(crate) reply: NodeHash,
-    pub(crate) counts: NodeHash,
+    pub(crate) counts: AttemptReply,
 }
 
 /// Records a reply to the question of an attempt, unless it has one. Its thread no longer waits.
@@ -41,9 +41,9 @@ pub(crate) fn record(
             home.store().put_all(&batch.drafts)?;
             recorded::replied(home, id, &last.opened.attempt, question, reply, by)?
         }
-        Some(earlier) => earlier.reply,
+        Some(earlier) => earlier.clone(),
     };
-    if counts == reply {
+    if counts.reply == reply {
         marks::clear(home, id, &[ThreadMark::Waiting])?;
     }
     Ok(RecordedReply { reply, counts })

@@ -75,6 +75,7 @@ fn step(
                 }
                 @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
                 @if let Some(money) = spent.known_cost() { span { (money) } }
+                @if let Some(by) = &step.answered_by { span { "answered by " (by) } }
                 @if !step.denied.is_empty() { span.warn { "denied: " (step.denied.join(", ")) } }
                 @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
             }

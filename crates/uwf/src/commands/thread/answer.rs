@@ -95,7 +95,7 @@ pub(crate) struct Args {
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     cwd: Option<PathBuf>,
-    /// Who replies to the question of an agent; by default the user of this machine. The thread's record keeps it.
+    /// Who answers; by default the user of this machine. It is recorded with the answer.
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     #[command(flatten)]
@@ -117,10 +117,10 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     if asked.thread != id {
         context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));
     }
+    let by = args.by.clone().unwrap_or_else(user_name);
     // With `--data`, the person plays the role instead of the agent that asks.
     if let Some(question) = asked.question.as_ref().filter(|_| args.data.is_none()) {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
-        let by = args.by.clone().unwrap_or_else(user_name);
         let report = answer::reply(&context.home, &asked, question, &reply, &by)?;
         editor::forget(context, &asked);
         say_next(context, &id);
@@ -133,7 +133,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         true => editor::write(context, args.no_ask, &agent, &asked)?,
         false => of_arguments(context, &args, &agent, &asked)?,
     };
-    let report = record(context, &asked, &agent, answer, SOURCE)?;
+    let report = record(context, &asked, &agent, answer, &by)?;
     if asked.thread != id {
         say_next(context, &id);
         return step::printed_child(context, report, args.exit_code);
@@ -160,7 +160,7 @@ pub(super) fn given(
 ) -> Result<StepReport, CommandError> {
     let agent = asked_agent(context, asked)?;
     let answer = give(&agent)?;
-    let report = record(context, asked, &agent, answer, SOURCE)?;
+    let report = record(context, asked, &agent, answer, &user_name())?;
     say_next(context, thread);
     Ok(report)
 }
@@ -199,7 +199,7 @@ pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Res
     }
     let agent = asked_agent(context, asked)?;
     let answer = ask_person(context, &agent, asked)?;
-    record(context, asked, &agent, answer, SOURCE)
+    record(context, asked, &agent, answer, &user_name())
 }
 
 /// Checks the output that a program gives, and records nothing.
@@ -241,9 +241,9 @@ fn record(
     asked: &OpenQuestion,
     agent: &AgentContext<'_>,
     answer: AgentAnswer,
-    source: &str,
+    by: &str,
 ) -> Result<StepReport, CommandError> {
-    let answer = exchange(answer, agent, asked, source);
+    let answer = exchange(answer, agent, asked, by);
     // The rest takes milliseconds. Hold signals back, so that Ctrl-C neither loses the answer nor records half of it.
     let _signals = SignalListener::listen()?;
     let within = |attempt: &RecordedAttempt| {
@@ -328,9 +328,9 @@ fn shown(agent: &AgentContext<'_>) -> Result<String, CommandError> {
 }
 
 /// The answer as an exchange: the question, the reply, and the time since the thread began to wait.
-fn exchange(answer: AgentAnswer, agent: &AgentContext<'_>, asked: &OpenQuestion, source: &str) -> AgentAnswer {
+fn exchange(answer: AgentAnswer, agent: &AgentContext<'_>, asked: &OpenQuestion, by: &str) -> AgentAnswer {
     let duration_ms = asked.since.map_or(0, |since| ids::now_ms().saturating_sub(since));
     let asked = AgentTurn::asked([human::question(agent)]);
     let turn = AgentTurn { output: answer.raw.clone(), latency_ms: duration_ms, ..asked };
-    AgentAnswer { turns: vec![turn], duration_ms, source: source.to_owned(), ..answer }
+    AgentAnswer { turns: vec![turn], duration_ms, source: SOURCE.to_owned(), by: Some(by.to_owned()), ..answer }
 }

@@ -64,6 +64,7 @@ impl CommandReport for ShowReport {
         lines.push(("steps", shown.steps.to_string()));
         let optional = [
             ("last role", shown.role.as_deref().map(one_line)),
+            ("answered", shown.answered_by.as_deref().map(|by| format!("by {}", one_line(by)))),
             ("at role", shown.at_role.as_deref().map(one_line)),
             ("agent", shown.agent.as_ref().map(ToString::to_string)),
             ("why", shown.why.as_deref().map(reason)),

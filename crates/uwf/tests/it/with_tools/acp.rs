@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use uwf_testing::ntfy_server::NtfyServer;
+use uwf_testing::processes::until;
 use uwf_testing::server::TestServer;
 use uwf_testing::{FinishedRun, SCRIPTED_ACP, TestHome, text};
 
 use crate::fixtures::acp::{assert_gone, config, fails, heard, kept, methods, prompts, scripted};
+use crate::fixtures::listening::{ReplyListener, message};
 
 #[test]
 fn answer_is_found_in_realistic_output() {
@@ -243,6 +246,26 @@ fn permission_request_is_question_to_person() {
         true,
         "a person may do the work"
     );
+}
+
+#[test]
+fn permission_is_granted_by_button() {
+    let server = NtfyServer::start(None);
+    let rule = format!("ntfy: {{ server: \"{}\", topic: news, replies: answers, run: true }}", server.url);
+    let (home, thread) = cleaning(&format!("notify: {{ on: waiting, {rule} }}\n"));
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let asked = message(|| server.messages("news"), 0);
+    let labels: Vec<&Value> = asked["actions"].as_array().unwrap().iter().map(|action| &action["label"]).collect();
+    assert_eq!(labels, ["allow_always", "allow_once", "reject_once"]);
+    let _listener = ReplyListener::start(&home);
+    server.press(&asked, 1);
+    until("the thread ended", || home.json(&["thread", "show", &thread])["done"] == true);
+    let detail = home.last_detail(&thread);
+    assert!(text(&detail, "raw").contains("[o-allow_once]"), "{detail}");
+    server.press(&asked, 2);
+    until("the second answer is refused", || server.messages("news").len() == 3);
+    let refused = server.messages("news")[2]["message"].as_str().unwrap().to_owned();
+    assert!(refused.contains("was already answered by ntfy:answers at "), "{refused}");
 }
 
 #[test]
