@@ -1,6 +1,7 @@
 //! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, passes it the prompt, and does
 //! the rest.
 
+pub(crate) mod exit;
 pub(crate) mod run_file;
 
 use std::fs::File;

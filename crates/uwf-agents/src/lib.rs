@@ -29,7 +29,6 @@ pub mod command;
 pub mod cursor;
 pub mod describe;
 pub mod documents;
-mod exit;
 pub mod extractor;
 pub mod hermes;
 pub mod human;
@@ -130,7 +129,7 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
         "acp" => Box::new(acp::AcpAgent::new()),
         "command" => Box::new(command::CommandAgent::default()),
         "cursor" => Box::new(cursor::CursorAgent::default()),
-        agents::EXIT => Box::new(exit::ExitAgent::default()),
+        agents::EXIT => Box::new(command::exit::ExitAgent::default()),
         "docx-diff" => Box::new(documents::diff::DiffAgent::default()),
         "hermes" => Box::new(hermes::HermesAgent::default()),
         "llm" => Box::new(llm::LlmAgent::default()),
