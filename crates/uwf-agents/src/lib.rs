@@ -47,6 +47,7 @@ pub mod progress;
 pub mod react;
 pub mod ready;
 pub mod reextract;
+pub mod sandbox;
 mod settings;
 pub mod trace;
 mod turn_end;
@@ -64,6 +65,7 @@ use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
 use extractor::LlmExtractor;
+use sandbox::reporting::ReportingAgent;
 
 /// Names of the built-in agents.
 pub const NAMES: [&str; 11] = agents::BUILT_IN;
@@ -73,8 +75,9 @@ pub const NAMES: [&str; 11] = agents::BUILT_IN;
 /// # Errors
 /// `Config` for an unknown name, and errors of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
-    if let Some(mut agent) = player(name) {
-        return play(home, thread, role, agent.as_mut(), Some(&mut LlmExtractor::new(home)));
+    if let Some(agent) = player(name) {
+        let mut agent = ReportingAgent(agent);
+        return play(home, thread, role, &mut agent, Some(&mut LlmExtractor::new(home)));
     }
     match name {
         agents::HUMAN => human::run(home, thread, role),

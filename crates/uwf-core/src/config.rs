@@ -15,6 +15,8 @@ mod prices;
 mod project;
 mod read;
 mod retry;
+mod sandbox;
+mod sandbox_check;
 mod secret;
 mod store;
 mod temporal;
@@ -40,6 +42,7 @@ pub use prices::{DEFAULT_CURRENCY, ModelPrice, PriceTable, is_date};
 pub use read::keys;
 pub(crate) use read::schema;
 pub use retry::{LONGEST_RETRY_WAIT, RetryPolicy, USUAL_RETRY_WAIT};
+pub use sandbox::{HostPattern, NetworkPolicy, SandboxPolicy, SecretHost, WORKSPACE};
 pub use secret::key_in;
 pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
 pub use temporal::TemporalConfig;
@@ -196,13 +199,15 @@ impl UwfConfig {
             .or(self.default_model.as_deref())
     }
 
-    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, the `secrets` list, and the secrets
-    /// of uwf's own servers.
+    /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, the `secrets` list, the secrets of
+    /// sandboxes, and those of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
         let headers = self.otel.iter().flat_map(|otel| otel.headers_env.values().cloned());
         let own = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
-        keys.chain(headers).chain(self.secrets.iter().cloned()).chain(own).collect()
+        let sandboxes = self.agents.values().filter_map(|agent| agent.sandbox.as_ref());
+        let of_sandboxes = sandboxes.flat_map(|sandbox| sandbox.secrets.keys().cloned());
+        keys.chain(headers).chain(of_sandboxes).chain(self.secrets.iter().cloned()).chain(own).collect()
     }
 }

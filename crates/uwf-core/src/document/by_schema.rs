@@ -17,6 +17,9 @@ use json_cas::nearest::did_you_mean;
 /// The format of a scalar that is read as text in any form: `5`, `true`.
 pub(crate) const AS_WRITTEN: &str = "as-written";
 
+/// The format of a mapping whose unknown keys are errors even where others are only ignored.
+pub(crate) const STRICT: &str = "strict";
+
 /// An error of a text that breaks the rule of its format.
 pub(crate) struct TextFault {
     pub(crate) code: &'static str,
@@ -140,7 +143,7 @@ impl SchemaReader<'_> {
                 continue;
             }
             match shape.get("additionalProperties") {
-                Some(Value::Bool(false)) => self.unknown(entry, known),
+                Some(Value::Bool(false)) => self.unknown(entry, known, shape["format"] == STRICT),
                 Some(schema) if schema.is_object() => {
                     let name_format = format(&shape["propertyNames"]);
                     if self.fits(name_format, place.label, &entry.key, entry.key_at) {
@@ -169,7 +172,7 @@ impl SchemaReader<'_> {
         Some((entry.key.clone(), self.value(schema, &entry.value, &place)?))
     }
 
-    fn unknown(&mut self, entry: &MappingEntry, known: Option<&Map<String, Value>>) {
+    fn unknown(&mut self, entry: &MappingEntry, known: Option<&Map<String, Value>>, is_strict: bool) {
         if self.problems.is_full() {
             return;
         }
@@ -177,7 +180,7 @@ impl SchemaReader<'_> {
         let hint = did_you_mean(&entry.key, known.iter().copied());
         let hint = hint.unwrap_or_else(|| format!("known here: {}", known.join(", ")));
         let message = format!("the key `{}` is not known here", entry.key);
-        if self.refuses_unknown {
+        if self.refuses_unknown || is_strict {
             self.problems.error("unknown-key", entry.key_at, message, Some(hint));
         } else {
             self.problems.warning("unknown-key", entry.key_at, format!("{message} and is ignored"), Some(hint));
