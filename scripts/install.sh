@@ -18,7 +18,7 @@ for part in "$@"; do
     case $part in
         dependencies | docs) programs+=(python3); scripts+=(checkers.sh) ;;
         forge) programs+=(npm) ;;
-        tools) programs+=(python3 strace faketime nginx openssl ssh-keygen); scripts+=(otel-collector.sh) ;;
+        tools) programs+=(python3 bwrap strace faketime nginx openssl ssh-keygen); scripts+=(otel-collector.sh) ;;
         campaigns) programs+=(strace) ;;
         stores) programs+=(python3 npm faketime openssl strace); scripts+=(postgres.sh s3-servers.sh) ;;
         temporal) programs+=(python3 npm nginx openssl); scripts+=(postgres.sh s3-servers.sh temporal.sh) ;;
@@ -29,7 +29,7 @@ for part in "$@"; do
 done
 
 # The package of a program, where it has another name.
-package() { case $1 in ip) echo iproute2 ;; ssh-keygen) echo openssh-client ;; *) echo "$1" ;; esac; }
+package() { case $1 in ip) echo iproute2 ;; ssh-keygen) echo openssh-client ;; bwrap) echo bubblewrap ;; *) echo "$1" ;; esac; }
 packages=()
 for program in "${programs[@]}"; do
     command -v "$program" >/dev/null 2>&1 || packages+=("$(package "$program")")

@@ -6,7 +6,7 @@ use json_cas::nearest::did_you_mean;
 use serde_json::Value;
 use uwf_core::config::{AgentConfig, AgentDescription, LONG_TIMEOUT, UwfConfig, long_timeout};
 use uwf_core::document::{FileProblem, SourceDocument, parse_duration};
-use uwf_engine::attempt::agents;
+use uwf_engine::attempt::agents::{self, AgentSpec};
 use uwf_engine::attempt::bindings;
 use uwf_engine::attempt::program::look_up;
 use uwf_engine::attempt::self_description;
@@ -19,8 +19,12 @@ pub fn check(config: &UwfConfig, document: &SourceDocument, is_set: &dyn Fn(&str
     let described = self_description::of_all(config, &config.secret_names());
     let agents = config.agents.iter().flat_map(|(alias, agent)| {
         let at = SourceDocument::below("/agents", alias);
-        let found =
-            [program(document, &at, agent), output(document, &at, alias, agent), model(config, document, &at, agent)];
+        let found = [
+            program(document, &at, agent),
+            output(document, &at, alias, agent),
+            model(config, document, &at, agent),
+            sandbox(document, &at, alias, agent),
+        ];
         let settings = match described.get(alias) {
             Some(described) => described_settings(document, &at, agent, described.as_ref()),
             None => settings(document, &at, agent),
@@ -68,6 +72,13 @@ fn output(document: &SourceDocument, at: &str, alias: &str, agent: &AgentConfig)
     let message = format!("the agent `{alias}` has no `output`, so it must print the hash of a step that it stored");
     let hint = "add `output: text` (an answer under a header) or `output: json`; `output: step` if it does store steps";
     Some(document.warning(at, "no-output", message, Some(hint.to_owned())))
+}
+
+/// Rejects a sandbox for an agent that cannot have one.
+fn sandbox(document: &SourceDocument, at: &str, alias: &str, agent: &AgentConfig) -> Option<FileProblem> {
+    let error = AgentSpec::new(alias, agent).check_sandbox().err()?;
+    let hint = error.hints.first().cloned();
+    Some(document.error(&SourceDocument::below(at, "sandbox"), "no-sandbox", error.to_string(), hint))
 }
 
 /// Checks that the model of a built-in agent is configured, unless its program has its own model names, as other programs do.

@@ -1,6 +1,7 @@
 //! The agent behind every `output: text` and `output: json`: runs a command that knows nothing of the store, passes it the prompt, and does
 //! the rest.
 
+pub(crate) mod exit;
 pub(crate) mod run_file;
 
 use std::fs::File;
@@ -26,6 +27,7 @@ use crate::model_exchange::millis;
 use crate::model_hints;
 use crate::program::how_it_ended;
 use crate::progress;
+use crate::sandbox;
 use crate::settings;
 use crate::trace::{ParsedTrace, TraceEnding, TraceFormat, follow};
 use crate::turn_end;
@@ -135,6 +137,7 @@ impl Agent for CommandAgent {
 impl CommandAgent {
     fn run(&mut self, context: &AgentContext<'_>, run: &CommandAgentRun<'_>) -> Result<CommandRun> {
         let opened = context.opened()?;
+        check(&opened.agent)?;
         let format = trace_format(&opened.agent)?;
         let files = context.output_files()?;
         let begun = Instant::now();
@@ -240,6 +243,7 @@ fn resume_args(spec: &AgentSpec) -> Result<Option<Vec<String>>> {
 
 /// Checks the settings of an agent.
 pub(crate) fn check(spec: &AgentSpec) -> Result<()> {
+    sandbox::refuse_tool(spec, says_tool(spec)?)?;
     resume_args(spec).map(drop)
 }
 

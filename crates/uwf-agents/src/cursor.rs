@@ -103,7 +103,7 @@ impl CursorAgent {
         let model = settings::model_name(context, settings.model.as_ref().or(opened.agent.model.as_ref()))?;
         let workspace = workspace(context, &settings, opened)?;
         let argument = argument(context, opened, text)?;
-        let mut program = AttemptProgram::new(opened, &settings.command);
+        let mut program = AttemptProgram::new(opened, &settings.command)?;
         let command = program.command();
         command.current_dir(&workspace).args(["-p", &argument]);
         if let Some(model) = &model {

@@ -101,7 +101,7 @@ impl<'c> DocumentPlace<'c> {
             command.to_owned()
         };
         let mut program =
-            AttemptProgram::new(self.opened, &command).limit(self.settings.timeout.0).keeping(&self.files);
+            AttemptProgram::new(self.opened, &command)?.limit(self.settings.timeout.0).keeping(&self.files);
         program.command().args(args).args(&self.agent().args).current_dir(&self.dir);
         program.run(|line| progress::line(&format!("{usual}: {line}")), || {})
     }

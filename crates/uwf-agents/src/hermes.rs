@@ -70,7 +70,8 @@ impl HermesAgent {
         let spec = hermes.agent();
         let model = hermes.model()?;
         let files = hermes.context.output_files()?;
-        let mut chat = if is_work { hermes.program().keeping(&files) } else { hermes.program() };
+        let chat = hermes.program()?;
+        let mut chat = if is_work { chat.keeping(&files) } else { chat };
         let rounds = hermes.settings.max_turns.to_string();
         chat.command().args(["chat", "-q", text, "--yolo", "--max-turns", &rounds, "--quiet"]);
         let options = [("--model", model.as_deref()), ("--resume", resume)];

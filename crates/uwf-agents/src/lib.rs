@@ -29,7 +29,6 @@ pub mod command;
 pub mod cursor;
 pub mod describe;
 pub mod documents;
-mod exit;
 pub mod extractor;
 pub mod hermes;
 pub mod human;
@@ -48,6 +47,7 @@ pub mod progress;
 pub mod react;
 pub mod ready;
 pub mod reextract;
+pub mod sandbox;
 mod settings;
 pub mod trace;
 mod turn_end;
@@ -65,6 +65,7 @@ use uwf_engine::error::{Error, Result};
 use uwf_engine::root::home::Home;
 
 use extractor::LlmExtractor;
+use sandbox::reporting::ReportingAgent;
 
 /// Names of the built-in agents.
 pub const NAMES: [&str; 11] = agents::BUILT_IN;
@@ -74,8 +75,9 @@ pub const NAMES: [&str; 11] = agents::BUILT_IN;
 /// # Errors
 /// `Config` for an unknown name, and errors of the agent.
 pub fn run(home: &Home, name: &str, thread: &ThreadId, role: &str) -> Result<()> {
-    if let Some(mut agent) = player(name) {
-        return play(home, thread, role, agent.as_mut(), Some(&mut LlmExtractor::new(home)));
+    if let Some(agent) = player(name) {
+        let mut agent = ReportingAgent(agent);
+        return play(home, thread, role, &mut agent, Some(&mut LlmExtractor::new(home)));
     }
     match name {
         agents::HUMAN => human::run(home, thread, role),
@@ -130,7 +132,7 @@ fn player(name: &str) -> Option<Box<dyn Agent>> {
         "acp" => Box::new(acp::AcpAgent::new()),
         "command" => Box::new(command::CommandAgent::default()),
         "cursor" => Box::new(cursor::CursorAgent::default()),
-        agents::EXIT => Box::new(exit::ExitAgent::default()),
+        agents::EXIT => Box::new(command::exit::ExitAgent::default()),
         "docx-diff" => Box::new(documents::diff::DiffAgent::default()),
         "hermes" => Box::new(hermes::HermesAgent::default()),
         "llm" => Box::new(llm::LlmAgent::default()),

@@ -11,7 +11,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::lock;
 
 use crate::command::run_file;
-use crate::{command, exit};
+use crate::command::{self, exit};
 
 /// Records the answer of a thread's newest attempt, so that the next step reads it and runs no agent. Returns whether there is one: its
 /// program ended well, and no process of uwf is left to say so.

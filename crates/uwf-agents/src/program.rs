@@ -17,6 +17,7 @@ use uwf_engine::error::AtPath;
 use crate::capped_output::CappedOutput;
 use crate::model_exchange::millis;
 use crate::progress;
+use crate::sandbox::{self, ProgramSandbox};
 
 /// Bytes of a line that are passed on at once. A longer line is passed on in pieces.
 const MAX_LINE: u64 = 1 << 20;
@@ -45,6 +46,7 @@ pub(crate) struct AttemptProgram<'a> {
     command: Command,
     timeout: Option<Duration>,
     transcript: Option<PathBuf>,
+    _sandbox: Option<ProgramSandbox>,
 }
 
 /// Result of a program that has ended.
@@ -98,10 +100,16 @@ enum PrintedPiece {
 }
 
 impl<'a> AttemptProgram<'a> {
-    /// A program on `PATH`, without the secrets that its agent was not given. It works in the thread's workspace.
-    pub(crate) fn new(opened: &'a AttemptOpening, program: &str) -> AttemptProgram<'a> {
-        let mut command = Command::new(program);
+    /// A program on `PATH`, without the secrets that its agent was not given, and in the agent's sandbox. It works in the thread's
+    /// workspace.
+    ///
+    /// # Errors
+    /// `Config` if the sandbox cannot be kept.
+    pub(crate) fn new(opened: &'a AttemptOpening, program: &str) -> Result<AttemptProgram<'a>> {
+        let sandbox = ProgramSandbox::of_attempt(opened, program)?;
+        let mut command = sandbox::command(sandbox.as_ref(), program);
         without_secrets(&mut command, opened);
+        sandbox.iter().for_each(|sandbox| sandbox.set_variables(&mut command));
         // Its own group can be killed without killing this process. The keeper finds it by descent.
         command
             .current_dir(&opened.workspace)
@@ -109,7 +117,7 @@ impl<'a> AttemptProgram<'a> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        AttemptProgram { opened, command, timeout: None, transcript: None }
+        Ok(AttemptProgram { opened, command, timeout: None, transcript: None, _sandbox: sandbox })
     }
 
     /// The command, to set its arguments and environment.

@@ -10,7 +10,7 @@ use uwf_engine::thread::nodes;
 use uwf_engine::verbs::reextract;
 
 use crate::command;
-use crate::exit;
+use crate::command::exit;
 use crate::trace::ParsedTrace;
 
 /// Source of its answers.

@@ -7,8 +7,8 @@ use crate::text::{ellipsize, one_line};
 /// Keys of a tool's arguments with a command.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
 
-/// Keys of a tool's arguments with the path of a file.
-const PATHS: [&str; 4] = ["file_path", "filePath", "absolute_path", "path"];
+/// Keys of a tool's arguments with the path of a file, or with a host.
+const PATHS: [&str; 5] = ["file_path", "filePath", "absolute_path", "path", "host"];
 
 /// Parts of the names of tools that change a file.
 const CHANGES: [&str; 5] = ["write", "edit", "patch", "replace", "create"];

@@ -16,6 +16,8 @@ mod prices;
 mod project;
 mod read;
 mod retry;
+mod sandbox;
+mod sandbox_check;
 mod secret;
 mod store;
 mod temporal;
@@ -42,6 +44,7 @@ pub use prices::{DEFAULT_CURRENCY, ModelPrice, PriceTable, is_date};
 pub use read::keys;
 pub(crate) use read::schema;
 pub use retry::{LONGEST_RETRY_WAIT, RetryPolicy, USUAL_RETRY_WAIT};
+pub use sandbox::{HostPattern, NetworkPolicy, SandboxPolicy, SecretHost, WORKSPACE};
 pub use secret::key_in;
 pub use store::{LONGEST_LEASE, StoreKind, StoreUrl};
 pub use temporal::TemporalConfig;
@@ -201,7 +204,7 @@ impl UwfConfig {
     }
 
     /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, each `secretEnv` of `hooks`, topics
-    /// and tokens of `notify`, the `secrets` list, and the secrets of uwf's own servers.
+    /// and tokens of `notify`, the `secrets` list, the secrets of sandboxes, and those of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
@@ -209,7 +212,9 @@ impl UwfConfig {
         let hooks = self.hooks.values().map(|hook| hook.secret_env.clone());
         let own = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
         let messengers = self.notify.iter().flat_map(|rule| rule.by.secret_variables());
-        let named = keys.chain(headers).chain(hooks).chain(messengers);
+        let sandboxes = self.agents.values().filter_map(|agent| agent.sandbox.as_ref());
+        let of_sandboxes = sandboxes.flat_map(|sandbox| sandbox.secrets.keys().cloned());
+        let named = keys.chain(headers).chain(hooks).chain(messengers).chain(of_sandboxes);
         named.chain(self.secrets.iter().cloned()).chain(own).collect()
     }
 }

@@ -129,7 +129,18 @@ impl TestHome {
     /// # Panics
     /// If no temporary directory can be created.
     pub fn new(bin: impl Into<PathBuf>) -> TestHome {
-        let dir = TempDir::with_prefix("uwf-test-").expect("a temporary directory");
+        TestHome::in_temporary(TempDir::with_prefix("uwf-test-").expect("a temporary directory"), bin)
+    }
+
+    /// A new root in a directory, for a test of programs that don't see the system's temporary files.
+    ///
+    /// # Panics
+    /// If no temporary directory can be created there.
+    pub fn new_in(place: impl AsRef<Path>, bin: impl Into<PathBuf>) -> TestHome {
+        TestHome::in_temporary(TempDir::with_prefix_in("uwf-test-", place).expect("a temporary directory"), bin)
+    }
+
+    fn in_temporary(dir: TempDir, bin: impl Into<PathBuf>) -> TestHome {
         for name in ["root", "work", "bin"] {
             fs::create_dir(dir.path().join(name)).expect("a directory in the temporary directory");
         }

@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use uwf_agents::orphan_answer;
+use uwf_agents::sandbox::inside;
 use uwf_engine::attempt::{broker, keeper};
 use uwf_engine::root::home::AttemptId;
 use uwf_engine::root::received_keys;
@@ -365,6 +366,7 @@ fn completed_command() -> clap::Command {
 /// Calls of uwf by itself. They are handled before argument parsing, to save its cost.
 fn own_child(args: &[OsString]) -> Option<u8> {
     let done = match args.get(1)?.to_str()? {
+        inside::INSIDE_ARGUMENT => return Some(inside::main(&args[2..])),
         keeper::KEEPER_ARGUMENT => {
             step_keeper::keeper_main(args.get(2)?.to_str()?, orphan_answer::keep_locked).map_err(CommandError::from)
         }

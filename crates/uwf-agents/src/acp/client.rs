@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -23,6 +23,7 @@ use uwf_engine::error::{Error, Result};
 use super::messages::{self, AcpMessage};
 use super::settings::AcpLaunch;
 use crate::program::how_it_ended;
+use crate::sandbox::{self, ProgramSandbox};
 
 /// Bytes of one message. The largest are results of tools; longer ones are skipped.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -72,6 +73,7 @@ pub(super) struct AcpClient {
     stderr: JoinHandle<()>,
     last_words: Arc<Mutex<String>>,
     ended: bool,
+    _sandbox: Option<ProgramSandbox>,
 }
 
 impl AcpClient {
@@ -82,8 +84,10 @@ impl AcpClient {
     pub(super) fn start(settings: &AcpLaunch, opened: &AttemptOpening) -> Result<AcpClient> {
         keep_default_actions()?;
         let signals = SignalListener::listen()?;
-        let mut command = Command::new(&settings.command);
+        let sandbox = ProgramSandbox::of_attempt(opened, &settings.command)?;
+        let mut command = sandbox::command(sandbox.as_ref(), &settings.command);
         without_secrets(&mut command, opened);
+        sandbox.iter().for_each(|sandbox| sandbox.set_variables(&mut command));
         let is_set = |name: &str| std::env::var_os(name).is_some() || opened.agent.set.contains_key(name);
         let missing = settings.env.iter().filter(|(name, _)| !is_set(name));
         let mut child = command
@@ -119,6 +123,7 @@ impl AcpClient {
             stderr,
             last_words,
             ended: false,
+            _sandbox: sandbox,
         })
     }
 

@@ -7,6 +7,7 @@ use uwf_engine::error::{Error, Result};
 
 use super::permission::PermissionPolicy;
 use super::preset::{AcpPreset, PRESETS, TokenCountScope, preset};
+use crate::sandbox;
 use crate::settings;
 
 /// An agent that speaks the protocol.
@@ -78,6 +79,7 @@ impl AcpLaunch {
     /// `Config` for unknown keys and values, and if no program is named.
     pub fn from_spec(spec: &AgentSpec) -> Result<AcpLaunch> {
         let config: AcpSettings = settings::read(spec)?;
+        sandbox::refuse_tool(spec, config.mcp == Some(true))?;
         let known = config.preset.as_deref().and_then(preset);
         let mut words = spec.args.iter().cloned();
         let command = config.command.or_else(|| known.map(|preset| preset.command.to_owned())).or_else(|| words.next());
@@ -94,7 +96,7 @@ impl AcpLaunch {
             args: settings.args.into_iter().chain(words).collect(),
             mode: config.mode.map(|id| AcpSessionMode { id, required: true }).or(settings.mode),
             auth_method: config.auth_method,
-            mcp: config.mcp.unwrap_or(settings.mcp),
+            mcp: config.mcp.unwrap_or(settings.mcp) && spec.sandbox.is_none(),
             counting: config.usage.unwrap_or(settings.counting),
             model: spec.model.clone(),
             resume: config.resume.unwrap_or(settings.resume),

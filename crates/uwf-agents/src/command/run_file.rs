@@ -16,6 +16,7 @@ use uwf_engine::attempt::{agent_process, program};
 use uwf_engine::error::AtPath;
 
 use crate::command;
+use crate::sandbox::ProgramSandbox;
 
 /// The shell that every system has there, also if `PATH` of an agent names no directory with one.
 const SHELL: &str = "/bin/sh";
@@ -95,9 +96,12 @@ pub(crate) fn run(
     let noted = serde_json::to_string(&baseline).map_err(|error| Error::internal(error.to_string()))?;
     // It replaces the file of an earlier run of this attempt.
     regular::write(&files.run, format!("{noted}\n").as_bytes()).path_context("write", &files.run)?;
+    let sandbox = ProgramSandbox::of_attempt(opened, &spec.command)?;
+    let words = sandbox.as_ref().map_or_else(|| vec![spec.command.clone()], |sandbox| sandbox.words(&spec.command));
     let mut command = Command::new(SHELL);
     without_secrets(&mut command, opened);
-    command.args(["-c", WITH_EXIT_CODE]).arg(&files.run).arg(&spec.command).args(start.args);
+    sandbox.iter().for_each(|sandbox| sandbox.set_variables(&mut command));
+    command.args(["-c", WITH_EXIT_CODE]).arg(&files.run).args(words).args(start.args);
     command.current_dir(start.dir).stdin(start.stdin).stdout(start.stdout);
     if let Some(stderr) = start.stderr {
         command.stderr(stderr);

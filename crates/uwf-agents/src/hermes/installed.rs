@@ -11,6 +11,7 @@ use uwf_engine::attempt::recorded::AttemptOpening;
 use crate::acp;
 use crate::acp::permission::PermissionPolicy;
 use crate::program::AttemptProgram;
+use crate::sandbox;
 use crate::settings;
 
 /// The program, unless `command` says otherwise.
@@ -73,6 +74,7 @@ impl<'c, 'h> HermesProgram<'c, 'h> {
     pub(super) fn from_context(context: &'c AgentContext<'h>) -> Result<HermesProgram<'c, 'h>> {
         let opened = context.opened()?;
         let settings: HermesSettings = settings::read(&opened.agent)?;
+        sandbox::refuse_tool(&opened.agent, settings.mcp)?;
         let home = settings.home.as_deref().map(|written| settings::directory(context.thread().home(), written));
         Ok(HermesProgram { context, opened, settings, home })
     }
@@ -83,12 +85,15 @@ impl<'c, 'h> HermesProgram<'c, 'h> {
     }
 
     /// The program, without arguments.
-    pub(super) fn program(&self) -> AttemptProgram<'c> {
-        let mut program = AttemptProgram::new(self.opened, &self.settings.command);
+    ///
+    /// # Errors
+    /// `Config` if its sandbox cannot be kept.
+    pub(super) fn program(&self) -> Result<AttemptProgram<'c>> {
+        let mut program = AttemptProgram::new(self.opened, &self.settings.command)?;
         if let Some(dir) = &self.home {
             program.command().env(HOME_VARIABLE, dir);
         }
-        program
+        Ok(program)
     }
 
     /// Its state directory.

@@ -62,7 +62,7 @@ impl HermesProgram<'_, '_> {
     /// does no harm.
     fn export(&self, id: &str) -> Result<Option<String>> {
         let scratch = self.context.thread().home().attempts_dir(&self.opened.thread);
-        let mut export = self.program().limit(Some(EXPORT_LIMIT));
+        let mut export = self.program()?.limit(Some(EXPORT_LIMIT));
         export.command().args(["sessions", "export", "-", "--session-id", id]).current_dir(&scratch);
         let ran = match export.run(|_| {}, || {}) {
             Ok(ran) if ran.status.success() => ran,

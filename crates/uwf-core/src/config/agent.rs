@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::limits::DEFAULT_IDLE_TIMEOUT;
 use super::retry::RetryPolicy;
+use super::sandbox::SandboxPolicy;
 
 /// One entry of `agents`.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct AgentConfig {
     pub retry: RetryPolicy,
     /// `fallback`: the agent that plays its roles while it is at a usage limit, or after its last attempt.
     pub fallback: Option<String>,
+    /// `sandbox`: the files and hosts that its program reaches; `None` for all.
+    pub sandbox: Option<SandboxPolicy>,
     /// `describe`: its own description, or whether to ask its program for one; see [`AgentDescriptionSource`].
     pub describe: Option<AgentDescriptionSource>,
 }
@@ -119,6 +122,7 @@ impl AgentConfig {
             exit_codes: BTreeMap::new(),
             expect_file: None,
             config: Value::Object(Map::new()),
+            sandbox: None,
             describe: None,
         }
     }

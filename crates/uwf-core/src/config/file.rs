@@ -14,8 +14,8 @@ use super::limits::{MAX_OUTPUT_CAP, MAX_PARALLEL, MAX_ROUNDS, MIN_PROMPT_BUDGET,
 use super::notify::NotifyEvent;
 use super::retry::MAX_ATTEMPTS;
 use super::texts::{
-    self, Address, Argument, Currency, Day, Expression, HeaderValue, LeaseText, NotBlank, RemoteText, StoreUrlText,
-    Variable, VariableValue,
+    self, Address, Argument, Currency, Day, Expression, HeaderValue, HostText, LeaseText, NotBlank, RemoteText,
+    SecretHostText, StoreUrlText, Variable, VariableValue,
 };
 use super::{ModelConfig, ModelPrice, ModelProvider};
 use crate::document::{DurationText, OneOrMany};
@@ -104,7 +104,37 @@ pub(super) struct AgentKeys {
     pub retry: Option<RetryKeys>,
     #[schemars(with = "Option<NotBlank>")]
     pub fallback: Option<String>,
+    pub sandbox: Option<SandboxKeys>,
     pub describe: Option<DescribeKey>,
+}
+
+/// The files and hosts that an agent's program reaches.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "sandbox", extend("x-unknown" = "error"))]
+pub(super) struct SandboxKeys {
+    #[schemars(with = "Option<Vec<NotBlank>>")]
+    pub write: Option<Vec<String>>,
+    #[schemars(with = "Option<Vec<NotBlank>>")]
+    pub read: Option<Vec<String>>,
+    pub network: Option<NetworkKey>,
+    #[schemars(with = "Option<Named<SecretHostText>>", extend("propertyNames" = texts::variable_names()))]
+    pub secrets: Option<Named<String>>,
+}
+
+/// The hosts that an agent's program reaches.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum NetworkKey {
+    Word(NetworkWord),
+    Hosts(#[schemars(with = "Vec<HostText>")] Vec<String>),
+}
+
+/// A network in one word.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum NetworkWord {
+    None,
 }
 
 /// When an agent tries again.

@@ -1,5 +1,6 @@
 //! A project's own configuration. It comes with a repository, so its author may be unknown.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -28,8 +29,14 @@ pub(super) fn refuse_secrets(fields: MappingFields<'_>, problems: &mut ProblemCo
         let hint = "set it in your own config.yaml: it decides where the files of threads are sent".to_owned();
         problems.error("not-for-projects", entry.key_at, message, Some(hint));
     }
-    let agents = fields.get("agents").into_iter().flat_map(|agents| agents.value.entries());
-    let env = agents.flat_map(|agent| agent.value.entries()).filter(|entry| entry.key == "env");
+    let agents = || fields.get("agents").into_iter().flat_map(|agents| agents.value.entries());
+    let sandboxes = agents().flat_map(|agent| agent.value.entries()).filter(|entry| entry.key == "sandbox");
+    for entry in sandboxes.flat_map(|sandbox| sandbox.value.entries()).filter(|entry| entry.key == "secrets") {
+        let message = "a project cannot give secrets to agents".to_owned();
+        let hint = "declare this agent in your own config.yaml: it decides where secrets are sent".to_owned();
+        problems.error("not-for-projects", entry.key_at, message, Some(hint));
+    }
+    let env = agents().flat_map(|agent| agent.value.entries()).filter(|entry| entry.key == "env");
     for entry in env {
         let gives = match &entry.value.data {
             YamlContent::Mapping(variables) => variables.iter().any(|variable| variable.value.is_null()),
@@ -43,6 +50,16 @@ pub(super) fn refuse_secrets(fields: MappingFields<'_>, problems: &mut ProblemCo
         }
     }
 }
+
+/// Gives agents the sandbox that the user's own configuration has for the same alias: a project cannot take it away.
+pub(super) fn keep_sandboxes(agents: &mut BTreeMap<String, AgentConfig>, own: &BTreeMap<String, AgentConfig>) {
+    for (alias, agent) in agents {
+        if let Some(sandbox) = own.get(alias).and_then(|own| own.sandbox.as_ref()) {
+            agent.sandbox = Some(sandbox.clone());
+        }
+    }
+}
+
 /// Makes the paths of an agent's program, or of the workflow it runs, absolute.
 pub(super) fn make_absolute(agent: &mut AgentConfig, dir: &Path) {
     agent.command = in_dir(&agent.command, dir);

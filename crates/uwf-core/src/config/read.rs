@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::agent::{AgentConfig, AgentDescriptionSource};
 use super::file::{
-    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, HookKeys, NotifyKeys, NtfyKeys, PricesKeys,
-    SlackKeys, WorktreeKeys,
+    AgentEnvironment, AgentKeys, ConfigFile, DescribeKey, ExtractKeys, HookKeys, NetworkKey, NetworkWord, NotifyKeys,
+    NtfyKeys, PricesKeys, SandboxKeys, SlackKeys, WorktreeKeys,
 };
 use super::hooks::{HookAction, HookConfig};
 use super::limits::{ConfigLimits, ExtractRungs};
@@ -20,7 +20,8 @@ use super::notify::{
 };
 use super::prices::{DEFAULT_CURRENCY, PriceTable};
 use super::retry::RetryPolicy;
-use super::{GitRemote, OtelConfig, StoreUrl, UwfConfig, check, project, texts};
+use super::sandbox::{HostPattern, NetworkPolicy, SandboxPolicy, SecretHost, WORKSPACE};
+use super::{GitRemote, OtelConfig, StoreUrl, UwfConfig, check, project, sandbox_check, texts};
 use crate::document::by_schema::{self, SchemaReadOptions};
 use crate::document::{self, FileProblem, OneOrMany, ProblemCollector, fields::MappingFields, has_no_content};
 use crate::usage::ThreadLimits;
@@ -75,6 +76,7 @@ fn config(text: &str, base: &UwfConfig, project: Option<&Path>, problems: &mut P
         Some(dir) => {
             project::refuse_secrets(fields, problems);
             agents.values_mut().for_each(|agent| project::make_absolute(agent, dir));
+            project::keep_sandboxes(&mut agents, &base.agents);
         }
         None => machine_keys(&mut config, &mut file),
     }
@@ -83,6 +85,7 @@ fn config(text: &str, base: &UwfConfig, project: Option<&Path>, problems: &mut P
     check::references(&config, fields, problems);
     check::agents(&config, fields, problems);
     check::headers(fields, problems);
+    sandbox_check::agents(&config, fields, problems);
     Some(config)
 }
 
@@ -160,12 +163,30 @@ fn agent(keys: AgentKeys) -> AgentConfig {
     agent.retry = keys.retry.map_or_else(RetryPolicy::default, |keys| {
         RetryPolicy::with_defaults(keys.attempts, keys.wait, keys.on.map(OneOrMany::into_vec))
     });
+    agent.sandbox = keys.sandbox.map(sandbox);
     agent.config = Value::Object(keys.config.unwrap_or_default());
     agent.describe = keys.describe.map(|describe| match describe {
         DescribeKey::Asked(is_asked) => AgentDescriptionSource::Asked(is_asked),
         DescribeKey::Given(description) => AgentDescriptionSource::Given(description),
     });
     agent
+}
+
+fn sandbox(keys: SandboxKeys) -> SandboxPolicy {
+    let network = match keys.network {
+        None => NetworkPolicy::Open,
+        Some(NetworkKey::Word(NetworkWord::None)) => NetworkPolicy::None,
+        Some(NetworkKey::Hosts(hosts)) => {
+            NetworkPolicy::Hosts(hosts.iter().filter_map(|host| HostPattern::parse(host).ok()).collect())
+        }
+    };
+    let secrets = keys.secrets.into_iter().flatten();
+    SandboxPolicy {
+        write: keys.write.unwrap_or_else(|| vec![WORKSPACE.to_owned()]),
+        read: keys.read,
+        network,
+        secrets: secrets.filter_map(|(name, host)| Some((name, SecretHost::parse(&host).ok()?))).collect(),
+    }
 }
 
 /// The limits, with `defaults` for those that are not set.

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::is_date;
 use super::otel::{OtelConfig, is_header_name};
+use super::sandbox::{HostPattern, SecretHost};
 use super::secret::is_variable;
 use super::store::{LONGEST_LEASE, SHORTEST_LEASE, StoreUrl};
 use super::worktree::GitRemote;
@@ -68,6 +69,10 @@ kinds! {
     RemoteText { "type": "string", "format": "git-remote", "pattern": "^[^-\\s]\\S*$" }
     /// The address of a collector.
     Address { "type": "string", "format": "address", "pattern": "^https?://\\S+$" }
+    /// A host of a sandbox.
+    HostText { "type": "string", "format": "host", "pattern": "^[^/\\s]+$" }
+    /// The host that gets a secret.
+    SecretHostText { "type": "string", "format": "secret-host", "pattern": "^\\S+$" }
     /// The value of a header.
     HeaderValue { "type": "string", "format": "header-value", "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]*$" }
     /// A day.
@@ -146,6 +151,8 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
             bad_value(format!("each thread of a hook has a label `{text}` anyway"), Some("choose another key"))
         }
         "label-key" => label_key_fault(text).and_then(|why| bad_value(why, None)),
+        "host" => HostPattern::parse(text).err().and_then(|why| bad_value(why, None)),
+        "secret-host" => SecretHost::parse(text).err().and_then(|why| bad_value(why, None)),
         "git-remote" => GitRemote::parse(text).err().and_then(|why| bad_value(why, None)),
         "address" if !OtelConfig::is_address(text) => bad_value(
             format!("`{key}` is `{text}`, which is not an address"),

@@ -297,7 +297,7 @@ fn unknown_keys_get_warning_with_suggestion() {
     config.yaml:3:20: warning[unknown-key]: the key `idletimeout` is not known here and is ignored
         did you mean `idleTimeout`?
     config.yaml:3:36: warning[unknown-key]: the key `colour` is not known here and is ignored
-        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config, max, retry, fallback, describe
+        known here: command, args, output, model, env, timeout, idleTimeout, exitCodes, expectFile, config, max, retry, fallback, sandbox, describe
     config.yaml:4:12: warning[unknown-key]: the key `lllm` is not known here and is ignored
         did you mean `llm`?
     ");

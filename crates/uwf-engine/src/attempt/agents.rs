@@ -12,11 +12,12 @@ use json_cas::xxh64;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uwf_core::agent_name::{AgentName, COMMAND_LINE};
-use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, UwfConfig};
+use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, SandboxPolicy, UwfConfig};
 use uwf_core::node;
 use uwf_core::workflow::{GROUP_AGENT, RoleCommand};
 
 use crate::attempt::program;
+use crate::error::{Error, Result};
 use crate::root::home::{Home, ROOT_VARIABLES};
 
 /// Prefix of the commands that uwf itself provides if they are not on `PATH`.
@@ -43,6 +44,9 @@ pub const CURSOR: &str = "cursor";
 
 /// The built-in agent that submits a kept text again. It cannot be configured.
 pub const REEXTRACT: &str = "reextract";
+
+/// The built-in agent for programs that speak the Agent Client Protocol.
+pub const ACP: &str = "acp";
 
 /// The built-in agent for hermes-agent.
 pub const HERMES: &str = "hermes";
@@ -104,6 +108,9 @@ pub struct AgentSpec {
     /// Whether it is a command line of one word, which is not an alias.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_word: bool,
+    /// The sandbox of its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxPolicy>,
     /// Its directory below the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -148,6 +155,7 @@ impl AgentSpec {
             hints: AgentHints::default(),
             is_role_command: false,
             is_word: false,
+            sandbox: agent.sandbox.clone(),
             cwd: None,
         }
     }
@@ -296,6 +304,30 @@ impl AgentSpec {
         !matches!(self.built_in(), Some("human" | "llm" | "mock" | "play" | "react" | "workflow"))
     }
 
+    /// Why a sandbox cannot hold it, if it has one. uwf puts only programs into a sandbox that it starts itself.
+    ///
+    /// # Errors
+    /// `Config`.
+    pub fn check_sandbox(&self) -> Result<()> {
+        if self.sandbox.is_none() {
+            return Ok(());
+        }
+        let why = match self.played_by() {
+            Some(EXIT | COMMAND | CURSOR | HERMES | ACP) => return Ok(()),
+            Some(name @ ("llm" | "react")) => format!("the built-in agent `{name}` works in a process of uwf"),
+            Some(name @ ("office" | "docx-diff")) => {
+                format!("the built-in agent `{name}` writes into the storage root")
+            }
+            Some(name) => format!("the built-in agent `{name}` runs no program"),
+            None => "its program stores its steps itself (`output: step`)".to_owned(),
+        };
+        let error = Error::config(format!("agent `{}` cannot have a sandbox: {why}", self.name));
+        Err(match self.played_by() {
+            None => error.hint("let it print its answer: `output: text` or `output: json`"),
+            Some(_) => error.hint("remove `sandbox`, or choose an agent that runs a program"),
+        })
+    }
+
     /// Whether uwf can read turns that the agent did not record itself, from its program's output or from the session
     /// the program keeps.
     pub(crate) fn leaves_trace(&self) -> bool {
@@ -345,7 +377,9 @@ pub(crate) fn own_keys(config: &UwfConfig, spec: &AgentSpec) -> Vec<String> {
     let own = spec.model.as_deref().or(config.default_model.as_deref()).filter(|_| is_built_in);
     let own = own.and_then(|alias| model_key(config, alias));
     let extracting = extraction_key(config).filter(|_| is_built_in || spec.is_wrapped());
-    let mut keys: Vec<String> = own.into_iter().chain(extracting).map(str::to_owned).collect();
+    // uwf puts them into requests.
+    let of_sandbox = spec.sandbox.iter().flat_map(|sandbox| sandbox.secrets.keys().map(String::as_str));
+    let mut keys: Vec<String> = own.into_iter().chain(extracting).chain(of_sandbox).map(str::to_owned).collect();
     keys.dedup();
     keys
 }

@@ -340,6 +340,7 @@ impl StepPlan {
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<AttemptOpening> {
         let home = thread.home();
         self.check_form(home, role, &agent)?;
+        agent.check_sandbox()?;
         let last = recorded::read(home, &thread.id)?;
         let mut secrets = self.config.secret_names();
         secrets.extend(store_keys::names(home, &env_file::read(&home.env_file())?));

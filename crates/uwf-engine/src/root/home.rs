@@ -280,7 +280,11 @@ impl Home {
     }
 }
 
-fn root_from_environment() -> Result<PathBuf> {
+/// The storage root that the environment names, as an absolute path.
+///
+/// # Errors
+/// `Config` if neither a variable nor a home directory names one.
+pub fn root_from_environment() -> Result<PathBuf> {
     let named = ROOT_VARIABLES.iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
     if let Some(root) = named {
         let root = PathBuf::from(root);

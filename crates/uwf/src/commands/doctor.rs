@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
-use uwf_agents::{capabilities, probe};
+use uwf_agents::{capabilities, probe, sandbox};
 use uwf_core::document::FileProblem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
@@ -76,6 +76,8 @@ fn configuration(context: &CommandContext, offline: bool) -> Vec<DoctorFinding> 
     let secrets: BTreeSet<String> = config.secret_names();
     findings.extend(probe::agents(&config, &secrets));
     findings.extend(capabilities::findings(&context.home, &config));
+    let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    findings.extend(sandbox::probe::findings(context.home.root(), &config, &here));
     if offline {
         return findings;
     }

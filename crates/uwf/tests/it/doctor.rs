@@ -46,7 +46,11 @@ fn a_healthy_root_has_nothing_to_tell() {
     home.put("count-rounds", &counting_workflow(3));
     home.start("count-rounds", "count");
     let ran = home.uwf(&["doctor", "--format", "text"]);
-    let shown: Vec<&str> = ran.stdout.lines().filter(|line| !line.contains(" free") && !line.contains(" kB")).collect();
+    let shown: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| !line.contains(" free") && !line.contains(" kB") && !line.contains("sandbox"))
+        .collect();
     assert_eq!(ran.code, Some(0));
     assert_snapshot!(home.steady(&shown.join("\n")), @r"
     ✓ uwf: version 0.1.0
@@ -93,7 +97,7 @@ fn each_trouble_is_a_finding_of_its_own() {
         .stdout
         .lines()
         .skip_while(|line| !line.contains("env-file"))
-        .filter(|line| !line.contains("store: "))
+        .filter(|line| !line.contains("store: ") && !line.contains("sandbox"))
         .collect();
     assert_snapshot!(home.steady(&shown.join("\n")), @"
     ! env-file: <dir>/root/.env has 1 entry and is open to others

@@ -106,6 +106,7 @@ mod reported_numbers;
 mod root_permissions;
 mod run;
 mod run_all;
+mod sandbox;
 mod schedule;
 mod schema;
 mod serve;

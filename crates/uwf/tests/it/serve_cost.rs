@@ -120,7 +120,7 @@ fn checks(report: &Value) -> Vec<Value> {
     let found = report["checks"].as_array().expect("a report has checks");
     let is_shared = |check: &&Value| {
         let name = check["check"].as_str().unwrap_or_default();
-        name != "uwf" && !name.starts_with("agent")
+        name != "uwf" && !name.starts_with("agent") && !name.starts_with("sandbox")
     };
     let told = |check: &Value| {
         let has_sizes = ["storage", "store"].contains(&check["check"].as_str().unwrap_or_default());
