@@ -1,5 +1,6 @@
 // Forms for changes. The page stays where it is: a form is sent in the background, its answer is patched in, and the next row has the focus.
 // Without this script a form leads to a new page.
+import { overtake } from './live.js';
 import { patch } from './patch.js';
 import { say } from './say.js';
 
@@ -32,6 +33,7 @@ async function send(form, button) {
   const next = row?.nextElementSibling ?? row?.previousElementSibling;
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
   if (button) button.disabled = true;
+  overtake();
   try {
     const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
     const path = new URL(answer.url).pathname;
@@ -40,6 +42,7 @@ async function send(form, button) {
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const wanted = fresh.getElementById('main');
     if (!wanted) return location.reload();
+    overtake();
     document.activeElement instanceof HTMLElement && document.activeElement.blur();
     patch(main, wanted);
     document.title = fresh.title;

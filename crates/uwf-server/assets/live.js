@@ -16,6 +16,7 @@ let isBusy = false;
 let isStale = false;
 let isHeld = false;
 let heard = 0;
+let drawn = 0;
 let listening = new AbortController();
 
 export function live() {
@@ -25,10 +26,13 @@ export function live() {
   addEventListener('online', follow);
   // A thread that has ended changes no more, and neither does what a refused form shows.
   document.addEventListener('patched', () => main.dataset.live || follow());
-  // Shows the changes that came while somebody was typing.
-  main.addEventListener('focusout', () => setTimeout(() => isHeld && !isTyping() && refresh()));
+  // Shows the changes that came while somebody was typing, but not under a click that leaves the field.
+  main.addEventListener('focusout', () => setTimeout(() => isHeld && !isTyping() && refresh(), 400));
   follow();
 }
+
+/** Drops what is being fetched: the page shows something newer. */
+export const overtake = () => (drawn += 1);
 
 /** Whether somebody types in the page, which must not move under their hands. */
 function isTyping() {
@@ -114,13 +118,14 @@ async function refresh() {
 }
 
 async function draw() {
+  const before = drawn;
   const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
   if (!answer.ok || answer.redirected) throw new Error(answer.statusText);
   const found = answer.headers.get('etag') ?? '';
   if (found && found === tag) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const wanted = fresh.getElementById('main');
-  if (!wanted || !isOn) return;
+  if (!wanted || !isOn || before !== drawn) return;
   // Somebody began to type meanwhile.
   if (isTyping()) return void (isStale = true);
   tag = found;

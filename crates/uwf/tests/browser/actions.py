@@ -38,7 +38,7 @@ def answers(browser):
     row.get_by_label("yes", exact=True).check()
     row.get_by_role("button", name="Answer and run").click()
     until("it no longer waits", lambda: page.locator(f"#needs #t-{thread}").count() == 0)
-    assert "Answered." in page.inner_text("#notice")
+    until("it says so", lambda: "Answered." in page.inner_text("#notice"))
     assert page.url == f"{browser.url}/"
     if after:
         until("the next row has the focus", lambda: page.evaluate("document.activeElement.id") == after)

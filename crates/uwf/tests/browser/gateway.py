@@ -43,12 +43,14 @@ def works_below_a_prefix(browser):
     becomes(page, "light", "active")
     assert page.url == f"{browser.url}{active}"
     page.keyboard.press("Shift+F")
+    page.keyboard.press("Control+Enter")
     lands_on_another(page, told["active"])
     assert f"{prefix}/threads/" in page.url
     page.goto(f"{prefix}/")
     row = page.locator(f"#t-{told['waiting']}")
-    row.locator("select").select_option("true")
-    row.locator("form[action$='/answer'] button").click()
+    row.locator("summary", has_text="Answer").click()
+    row.get_by_label("yes", exact=True).check()
+    row.get_by_role("button", name="Only answer").click()
     until("it no longer waits", lambda: page.locator(f"#needs #t-{told['waiting']}").count() == 0)
     assert page.url == f"{browser.url}{prefix}/"
     page.goto(f"{prefix}/workflows/{told['workflow']}/start")
