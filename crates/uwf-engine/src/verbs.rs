@@ -2,7 +2,6 @@
 
 pub mod agent_link;
 pub mod answer;
-pub mod cas_get;
 pub mod cas_rm;
 pub mod copy_store;
 pub mod diff;

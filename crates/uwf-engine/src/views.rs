@@ -22,6 +22,7 @@ pub mod signs;
 pub mod step_at;
 pub mod step_details;
 pub mod steps;
+pub mod stored_node;
 pub mod thread_now;
 pub(crate) mod thread_state;
 pub mod timeline;

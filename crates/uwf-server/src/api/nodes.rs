@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::json;
-use uwf_engine::verbs::cas_get::StoredNode;
+use uwf_engine::views::stored_node::StoredNode;
 
 use crate::app::AppState;
 use crate::failure::HttpFailure;

@@ -7,7 +7,6 @@ use json_cas::NodeHash;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
-use uwf_engine::verbs::cas_get::StoredNode;
 use uwf_engine::verbs::doctor::DoctorReport;
 use uwf_engine::verbs::start::StartReport;
 use uwf_engine::verbs::step::StepReport;
@@ -18,6 +17,7 @@ use uwf_engine::views::list::NamedThreadRow;
 use uwf_engine::views::ps::RunningStep;
 use uwf_engine::views::show::ThreadStatus;
 use uwf_engine::views::steps::StepListing;
+use uwf_engine::views::stored_node::StoredNode;
 use uwf_engine::views::why::ThreadExplanation;
 
 use super::actions::{ACTIONS, ApiAction, EXPECT_ATTEMPT, SchemaOf};

@@ -3,7 +3,7 @@
 use clap_complete::engine::ArgValueCompleter;
 use serde::Serialize;
 use uwf_engine::root::type_index;
-use uwf_engine::verbs::cas_get::StoredNode;
+use uwf_engine::views::stored_node::StoredNode;
 
 use crate::complete;
 use crate::context::CommandContext;
