@@ -43,6 +43,17 @@ fn offered(home: &TestHome, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn hooks_are_completed() {
+    let home = home();
+    home.config(
+        "hooks:\n  triage: { secretEnv: A, start: { workflow: w, prompt: a } }\n  approve: { secretEnv: B, answer: { thread: a, output: b } }\n",
+    );
+    assert_eq!(offered(&home, &["uwf", "hook", ""]), ["test"]);
+    assert_eq!(offered(&home, &["uwf", "hook", "test", "tr"]), ["triage"]);
+    assert_eq!(offered(&home, &["uwf", "hook", "test", ""]), ["approve", "triage"]);
+}
+
+#[test]
 fn commands_and_options_are_completed() {
     let home = home();
     assert_eq!(offered(&home, &["uwf", "thr"]), ["thread"]);

@@ -5,7 +5,7 @@ use uwf_testing::processes::until;
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
-use crate::fixtures::hooks::{SECRET, deliver};
+use crate::fixtures::hooks::{SECRET, deliver, signature};
 use crate::fixtures::people::PUBLISH;
 use crate::home;
 
@@ -155,4 +155,26 @@ fn text_replies_to_question_of_agent() {
     assert_eq!(deliver(&server, "reply", "d-1", &payload).json()["status"], "already answered");
     let invalid = json!({ "thread": "everything", "comment": { "body": "x" } });
     assert_eq!(deliver(&server, "reply", "d-2", &invalid).status, 422);
+}
+
+#[test]
+fn redelivery_completes_interrupted_answer() {
+    for wait in [0, 15, 40, 80, 300] {
+        let (home, thread) = waiting();
+        let mut server = TestServer::start(&home, &["--hooks"]);
+        let payload = review("approved", "Fine.");
+        let body = payload.to_string();
+        let signed = signature(&body);
+        let headers =
+            [("content-type", "application/json"), ("x-github-delivery", "d-1"), ("x-hub-signature-256", &*signed)];
+        let sent = server.open("POST", "/hooks/approve", &headers, &body);
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        server.kill();
+        drop(sent);
+        let server = TestServer::start(&home, &["--hooks"]);
+        // The command of the killed server may still be at work.
+        until("the delivery is accepted", || deliver(&server, "approve", "d-1", &payload).status == 200);
+        until("the thread has ended", || shown(&home, &thread)["state"] == "completed");
+        assert_eq!(shown(&home, &thread)["steps"], 2, "after {wait} ms");
+    }
 }
