@@ -19,6 +19,7 @@ mod repository;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod system_calls;
+mod temporary;
 mod view;
 mod way_out;
 
@@ -147,8 +148,8 @@ impl ProgramSandbox {
         request: &ViewRequest<'_>,
     ) -> std::result::Result<(ProgramSandbox, SandboxMechanism, Option<String>), String> {
         let text = |error: Error| error.to_string();
-        let dir = tempfile::Builder::new().prefix("uwf-sandbox-").tempdir();
-        let dir = dir.map_err(|error| format!("cannot create a directory for its temporary files: {error}"))?;
+        let dir = temporary::create()
+            .map_err(|error| format!("cannot create a directory for its temporary files: {error}"))?;
         let base = dir.path().canonicalize().path_context("find", dir.path()).map_err(text)?;
         let temporary = base.join(TEMPORARY);
         std::fs::create_dir(&temporary).path_context("create", &temporary).map_err(text)?;

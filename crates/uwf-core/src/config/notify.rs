@@ -129,14 +129,15 @@ pub enum NotifySetting {
 }
 
 impl NotifyBy {
-    /// The variables with its secrets that agents must not get: with them, an agent could answer its own question.
+    /// The variables with its secrets that agents must not get: with them, an agent could answer its own question, or write to a channel.
     pub(super) fn secret_variables(&self) -> Vec<String> {
         let of_setting = |setting: &NotifySetting| match setting {
             NotifySetting::Text(_) => None,
             NotifySetting::Variable(name) => Some(name.clone()),
         };
         match self {
-            NotifyBy::Command(_) | NotifyBy::Webhook(_) | NotifyBy::WebhookEnv(_) => Vec::new(),
+            NotifyBy::Command(_) | NotifyBy::Webhook(_) => Vec::new(),
+            NotifyBy::WebhookEnv(name) => vec![name.clone()],
             NotifyBy::Ntfy(ntfy) => {
                 let settings = std::iter::once(&ntfy.topic).chain(&ntfy.replies).filter_map(of_setting);
                 settings.chain(ntfy.token_env.clone()).chain(ntfy.reply_token_env.clone()).collect()

@@ -93,6 +93,7 @@ pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestio
     let fields = html! {
         @if let Some(text) = asked.text { div.question { (markdown(text, 3)) } }
         @match asked.keys() {
+            None if !asked.options.is_empty() => (reply_options(&id, asked.options)),
             None => {
                 label for=(id) { @if asked.text.is_some() { "Your reply" } @else { "Your answer" } }
                 textarea id=(id) name="text" required rows="3" data-key="a" {}
@@ -116,10 +117,30 @@ pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestio
     html! { div.answer { (form(app, about, &button, &fields)) } }
 }
 
+/// The options of a question as buttons, and a field for any other reply. The first value of `text` counts.
+fn reply_options(id: &str, options: &[String]) -> Markup {
+    html! {
+        fieldset.field.choice {
+            legend { "Your reply" }
+            div.options {
+                @for (position, option) in options.iter().enumerate() {
+                    label { input type="radio" name="text" value=(option) data-key=[(position == 0).then_some("a")]; span { (option) } }
+                }
+            }
+        }
+        details.optional {
+            summary { "Another reply" }
+            textarea id=(id) name="text" rows="3" aria-label="Another reply" {}
+        }
+    }
+}
+
 /// A question to a person.
 pub(crate) struct FormQuestion<'q> {
     /// The agent's question; `None` if the person plays the role.
     pub(crate) text: Option<&'q str>,
+    /// Replies to choose from.
+    pub(crate) options: &'q [String],
     /// Schema of the role's output.
     pub(crate) schema: &'q Value,
 }

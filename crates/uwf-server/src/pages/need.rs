@@ -61,8 +61,10 @@ impl OpenRequest {
         let retry = ActionButton::new("retry", "Retry and run", key).and_run("Only retry", "Retrying");
         match self {
             OpenRequest::Answer(form) => {
-                let text = form.asked.question.as_ref().map(|question| question.text.as_str());
-                let question = forms::FormQuestion { text, schema: &form.schema };
+                let asked = form.asked.question.as_ref();
+                let (text, options) =
+                    (asked.map(|question| question.text.as_str()), asked.map(|question| &*question.options));
+                let question = forms::FormQuestion { text, options: options.unwrap_or_default(), schema: &form.schema };
                 html! { (context(form)) (forms::answer(app, about, &question)) }
             }
             OpenRequest::Child(child) => html! {

@@ -147,3 +147,14 @@ fn a_thread_is_paused_and_resumed() {
     let showcase = act("pauses", |it| json!({ "thread": it.active }));
     assert_eq!(state(&showcase, &showcase.active), "active");
 }
+
+#[test]
+fn several_selected_threads_are_paused() {
+    let showcase = act("acts_on_several", |it| json!({ "active": it.active, "done": it.done }));
+    assert_eq!(state(&showcase, &showcase.active), "paused");
+}
+
+#[test]
+fn hidden_page_announces_waiting_thread() {
+    act("notifies", |_| json!({ "workflow": "publish-post" }));
+}

@@ -248,3 +248,41 @@ def pauses(browser):
             page.get_by_role("button", name=button, exact=True).click()
             becomes(page, mode, wanted)
         page.context.close()
+
+
+def acts_on_several(browser):
+    """Selected rows are paused together, and one that refuses is named."""
+    told = browser.told
+    page = browser.page("/?all=1")
+    for row in [told["active"], told["done"]]:
+        page.locator(f"#t-{row}").focus()
+        page.keyboard.press("x")
+    bar = page.locator("#bulk")
+    assert "2 selected" in bar.inner_text()
+    bar.get_by_role("button", name="Pause").click()
+    until("it says what was done", lambda: "1 of 2 done" in page.inner_text("#notice"))
+    assert told["done"][-5:] in page.inner_text("#notice")
+    assert not bar.count()
+    # The refusal of the thread that has ended, which a browser tells.
+    browser.problems = [it for it in browser.problems if "40" not in it]
+
+
+def notifies(browser):
+    """A thread that begins to need its reader is announced while the tab is hidden, if they asked for that."""
+    context = browser.context()
+    context.grant_permissions(["notifications"])
+    page = context.new_page()
+    page.add_init_script(
+        """window.shown = [];
+        const known = window.Notification;
+        window.Notification = class { constructor(title, { body }) { window.shown.push(`${title}: ${body}`); } };
+        window.Notification.permission = 'granted';
+        window.Notification.requestPermission = async () => 'granted';"""
+    )
+    page.goto("/")
+    page.locator("#notify").click()
+    until("they are on", lambda: page.inner_text("#notify") == "Notifications are on")
+    page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert browser.uwf("run", browser.told["workflow"], "-p", "Announce this one.") == 20
+    until("it is announced", lambda: page.evaluate("window.shown").count("uwf: waiting: Announce this one."))

@@ -276,7 +276,8 @@ fn reply_and_time_out_deny_permission() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20), "it still waits");
     let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}")).body;
-    assert!(page.contains("asks for permission: rm -rf target") && page.contains("allow_once"), "{page}");
+    assert!(page.contains("asks for permission: rm -rf target"), "{page}");
+    assert!(page.contains("<input type=\"radio\" name=\"text\" value=\"allow_once\">"), "{page}");
     let head = home.head(&thread).unwrap();
     let body = json!({ "expectedHead": head, "text": "No, use git clean.", "by": "carol" });
     let answered = server.post(&format!("/api/threads/{thread}/answer"), &body);
