@@ -26,6 +26,14 @@ pub(crate) struct FormSubject<'t> {
     pub(crate) back: Option<&'t str>,
 }
 
+impl FormSubject<'_> {
+    /// Identifies what a form asks for. A page keeps what is typed in an element as long as its id stays, so a form for another question has
+    /// another id.
+    pub(crate) fn id(&self, prefix: &str) -> String {
+        format!("{prefix}-{}-{}-{}", self.thread, self.head, self.attempt.unwrap_or("none"))
+    }
+}
+
 /// A button for an action.
 #[derive(Clone, Copy)]
 pub(crate) struct ActionButton<'b> {
@@ -114,7 +122,7 @@ pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestio
         }
     };
     let button = ActionButton::new("answer", "Answer and run", "").and_run("Only answer", "Answered");
-    html! { div.answer { (form(app, about, &button, &fields)) } }
+    html! { div.answer #(about.id("asks")) { (form(app, about, &button, &fields)) } }
 }
 
 /// The options of a question as buttons, and a field for any other reply. The first value of `text` counts.

@@ -280,7 +280,7 @@ fn actions(app: &AppState, item: &InboxThread) -> Markup {
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
     match (&item.need, row.state) {
         (Some(need), _) => html! {
-            details.act #{"act-" (row.thread)} name="act" {
+            details.act #(about.id("act")) name="act" {
                 summary.button data-key="a" { (need.name()) }
                 @if let Some(why) = &row.why { @if !matches!(need, OpenRequest::Answer(_)) { p.full { (parts::message(&text::ellipsize(why, FULL))) } } }
                 (need.action(app, about, "s"))

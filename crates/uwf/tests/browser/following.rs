@@ -54,6 +54,14 @@ fn typed_text_survives_updates() {
 }
 
 #[test]
+fn next_question_has_an_empty_form() {
+    let home = staffed();
+    let thread = waiting(&home, "Announce it.");
+    let server = TestServer::start(&home, &[]);
+    browse(&home, &server, "live.forgets_answers_to_old_questions", json!({ "thread": thread }));
+}
+
+#[test]
 fn two_tabs_share_a_connection() {
     let (home, _) = counting(2);
     let server = TestServer::start(&home, &[]);

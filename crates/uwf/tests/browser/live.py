@@ -102,6 +102,23 @@ def keeps_what_was_typed(browser):
     assert field.input_value() == "not quite ready"
 
 
+def forgets_answers_to_old_questions(browser):
+    """What was typed for one question is not there when the thread asks the next one."""
+    thread = browser.told["thread"]
+    page = browser.page("/")
+    is_live(page)
+    row = page.locator(f"#t-{thread}")
+    row.locator(".act > summary").click()
+    row.locator("textarea").fill("words for the first question")
+    page.keyboard.press("Escape")
+    before = row.locator(".act").get_attribute("id")
+    assert browser.uwf("thread", "answer", thread, "--data", '{"out": false}') == 0
+    assert browser.uwf("run", thread) == 20
+    until("it asks again", lambda: row.locator(".act").count() and row.locator(".act").get_attribute("id") != before)
+    row.locator(".act > summary").click()
+    assert row.locator("textarea").input_value() == ""
+
+
 def notices_a_dead_server(browser):
     """A server that is stopped without closing its connections is noticed."""
     page = browser.context().new_page()
