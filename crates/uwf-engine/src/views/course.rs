@@ -43,14 +43,15 @@ pub fn thread_course(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
     }
     let at = match standing.state {
         ThreadState::Completed => END.to_owned(),
-        _ => {
-            // Between two steps, the thread is where it goes next.
+        // Between two steps, it is the role that is next.
+        ThreadState::Active | ThreadState::Paused => {
             let next = || match moderate::glance(thread, &workflow)? {
                 NextAction::Role(role) => Some(role),
                 NextAction::End(_) => Some(END.to_owned()),
             };
             standing.at_role.clone().or_else(next).unwrap_or_else(|| thread.position().to_owned())
         }
+        _ => standing.at_role.clone().unwrap_or_else(|| thread.position().to_owned()),
     };
     let course = GraphCourse { roles, at, state: standing.state_in_words(), ..GraphCourse::default() };
     Ok(ThreadCourse { hash: thread.start.workflow, workflow, course, state: standing.state })

@@ -64,7 +64,7 @@ fn thread_path_is_counted_and_position_marked() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");
     let at = || home.json(&["workflow", "graph", "--thread", &thread, "--format", "json"])["thread"].take();
-    assert_eq!(at(), json!({ "thread": thread, "state": "active", "at": "$START", "taken": [] }));
+    assert_eq!(at(), json!({ "thread": thread, "state": "active", "at": "writer", "taken": [] }));
     step(&home, &thread, 2);
     assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", "broken"]).code, Some(40));
     let stuck = at();
