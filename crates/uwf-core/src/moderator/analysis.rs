@@ -84,6 +84,26 @@ pub struct ConditionError {
     pub hint: Option<String>,
 }
 
+/// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
+/// every later step cheap.
+const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
+
+impl ConditionError {
+    /// Refuses an expression that is too long; `hint` is what to try instead.
+    pub(super) fn check_length(expression: &str, hint: Option<&str>) -> Result<(), ConditionError> {
+        if expression.len() <= MAX_EXPRESSION_BYTES {
+            return Ok(());
+        }
+        Err(ConditionError {
+            expression: expression.to_owned(),
+            message: format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", expression.len()),
+            code: None,
+            position: None,
+            hint: hint.map(str::to_owned),
+        })
+    }
+}
+
 impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}", shown(&self.expression), one_line(&self.message))?;

@@ -4,10 +4,6 @@ use super::HistoryReads;
 use super::analysis::{ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, ValueShape};
 use super::jsonata::{self, ConditionAnalysis, JsonataProgram, KnownSteps};
 
-/// The longest expression accepted, in bytes. Typical conditions are under 1 KB. Analysis is linear in the length, so this limit keeps
-/// every later step cheap.
-pub(super) const MAX_EXPRESSION_BYTES: usize = 64 * 1024;
-
 /// A compiled condition. Cheap to keep, `Send` and `Sync`.
 #[derive(Debug)]
 pub struct CompiledCondition {
@@ -22,15 +18,7 @@ impl CompiledCondition {
     /// The expression does not parse, is too long, calls a function that does not exist, or uses something that a decision must not use:
     /// `$now`, `$millis`, `$random`, `$shuffle`, `$eval`, the `@` and `#` bindings.
     pub fn compile(expression: &str) -> Result<CompiledCondition, ConditionError> {
-        if expression.len() > MAX_EXPRESSION_BYTES {
-            return Err(ConditionError {
-                expression: expression.to_owned(),
-                message: format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", expression.len()),
-                code: None,
-                position: None,
-                hint: Some("let an agent work it out and route on its output".into()),
-            });
-        }
+        ConditionError::check_length(expression, Some("let an agent work it out and route on its output"))?;
         Ok(CompiledCondition { source: expression.to_owned(), analysis: jsonata::analyse(expression)? })
     }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::analysis::ConditionError;
-use super::condition::MAX_EXPRESSION_BYTES;
 use super::jsonata::{self, EvalError, JsonataProgram};
 
 /// Variables of these expressions.
@@ -36,15 +35,7 @@ impl PayloadExpression {
     /// The expression does not parse, is too long, or uses something that it must not use: names of threads, `$now`, `$millis`, `$random`,
     /// `$shuffle`, `$eval`, the `@` and `#` bindings.
     pub fn compile(expression: &str) -> Result<PayloadExpression, ConditionError> {
-        if expression.len() > MAX_EXPRESSION_BYTES {
-            return Err(ConditionError {
-                expression: expression.to_owned(),
-                message: format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", expression.len()),
-                code: None,
-                position: None,
-                hint: None,
-            });
-        }
+        ConditionError::check_length(expression, None)?;
         Ok(PayloadExpression { program: jsonata::payload::compile(expression, &PAYLOAD_VARIABLES)? })
     }
 }
