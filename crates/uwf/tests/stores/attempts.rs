@@ -349,7 +349,7 @@ fn concurrent_replies_report_conflict_to_one_person() {
     let first = usize::from(answered[0].code != Some(0));
     let late = &answered[1 - first];
     assert_eq!((answered[first].code, late.code), (Some(0), Some(75)), "{}", late.stderr);
-    assert!(late.stderr.contains("has another reply already"), "{}", late.stderr);
+    assert!(late.stderr.contains("was already answered by"), "{}", late.stderr);
     let step = machines[1 - first].step(&thread);
     let details = machines[0].uwf(&["thread", "step-details", step["head"].as_str().unwrap()]).stdout;
     assert!(details.contains(replies[first]) && !details.contains(replies[1 - first]), "{details}");
