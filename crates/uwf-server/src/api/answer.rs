@@ -51,8 +51,9 @@ pub(super) async fn given(
         (None, Some(text)) => text.to_owned(),
         (None, None) => {
             let thread = thread.clone();
-            let schema = app.read(move |home| Ok(form(&ThreadNow::read(home, &thread)?)?.schema)).await?;
-            header(&schema, fields)?
+            // If the thread no longer waits, the command refuses the answer for the head that the form was drawn for.
+            let schema = app.read(move |home| Ok(form(&ThreadNow::read(home, &thread)?)?.schema)).await;
+            header(&schema.unwrap_or_default(), fields)?
         }
     };
     Ok(ChangeCommand { input, ..change.option("--file", "-") })
