@@ -306,7 +306,7 @@ fn failed_form_keeps_typed_values() {
     has("<a class=\"button\" href=\"/?all=1\">Back</a>");
     assert_eq!(form(&server, &path, &typed("true")).status, 303, "the same once more, put right");
     let late = form(&server, &path, &typed("true"));
-    assert_eq!(late.status, 404, "it has ended: {late:?}");
+    assert_eq!(late.status, 409, "it was answered: {late:?}");
     assert!(late.body.contains("lines</textarea>") && !late.body.contains("Send again"), "{}", late.body);
     let nothing_typed = form(&server, &format!("/api/threads/{thread}/pause"), &format!("expectedHead={head}"));
     assert!(
