@@ -204,7 +204,7 @@ impl UwfConfig {
     }
 
     /// Names of all environment variables with secrets: every `apiKeyEnv`, the `headersEnv` of `otel`, each `secretEnv` of `hooks`, topics
-    /// and tokens of `notify`, the `secrets` list, the secrets of sandboxes, and those of uwf's own servers.
+    /// and tokens of `notify`, the `secrets` list, the secrets of sandboxes, and the secrets of uwf's own servers.
     #[must_use]
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());

@@ -35,7 +35,7 @@ pub(super) enum SocketRule {
     /// None.
     #[default]
     None,
-    /// Those of the network, but none of this machine: Landlock lets a program use each that it finds.
+    /// Sockets of the network, but no local ones: Landlock lets a program use every local socket that it finds.
     NoLocal,
     /// All, in a network of its own.
     OwnNetwork,

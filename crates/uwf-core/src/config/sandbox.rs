@@ -70,7 +70,7 @@ impl HostPattern {
     /// Parses `host`, `host:port` or `*.domain`.
     ///
     /// # Errors
-    /// The reason why the text is none of them.
+    /// The reason why the text has none of these forms.
     pub fn parse(text: &str) -> Result<HostPattern, String> {
         if text.contains("://") || text.contains('/') {
             return Err(format!("`{text}` is a URL; write only the host, such as `api.example.org`"));
@@ -115,7 +115,7 @@ impl SecretHost {
     /// Parses `host`, `host:port`, or `http://` with an address of this machine.
     ///
     /// # Errors
-    /// The reason why the text is none of them.
+    /// The reason why the text has none of these forms.
     pub fn parse(text: &str) -> Result<SecretHost, String> {
         let (rest, has_tls) = match text.split_once("://") {
             Some(("https", rest)) => (rest, true),

@@ -220,7 +220,7 @@ impl<'c> ReplyRecorder<'c> {
         ReplyOutcome::Refused(format!("Not recorded: {}.", error.message))
     }
 
-    /// Tells the person, and forgets the reply or keeps it for later.
+    /// Responds to the person, and forgets the reply or keeps it for later.
     fn conclude(
         &mut self,
         path: &Path,
@@ -230,7 +230,7 @@ impl<'c> ReplyRecorder<'c> {
     ) -> Result<(), CommandError> {
         let printer = self.context.printer;
         let code = sent.map_or("an unknown question", |sent| sent.code.as_str());
-        let (told, is_recorded) = match outcome {
+        let (response, is_recorded) = match outcome {
             ReplyOutcome::Later(why) => {
                 let pause = self.later.get(path).map_or(FIRST_PAUSE, |(_, pause)| *pause);
                 self.later.insert(path.to_owned(), (Instant::now() + pause, LONGEST_PAUSE.min(pause * 2)));
@@ -246,17 +246,16 @@ impl<'c> ReplyRecorder<'c> {
             ReplyOutcome::Refused(text) => (text, false),
         };
         self.later.remove(path);
-        printer.talk(&format!("{code}: {} answers: {told}", reply.by));
+        printer.talk(&format!("{code}: {} answers: {response}", reply.by));
         // The answer counts, even if the person gets no response.
         self.files.forget(path)?;
         if let Some(messenger) = self.messenger(reply, sent) {
             let message = named_message(reply, sent);
-            let closes = is_recorded || told.contains("already answered");
-            let closed = sent
-                .zip(message)
-                .filter(|_| closes)
-                .map_or(Ok(()), |(sent, message)| messenger.close(message, &closing(sent, reply, &told, is_recorded)));
-            for failure in [closed, messenger.respond(&told, message)].into_iter().filter_map(Result::err) {
+            let closes = is_recorded || response.contains("already answered");
+            let closed = sent.zip(message).filter(|_| closes).map_or(Ok(()), |(sent, message)| {
+                messenger.close(message, &closing(sent, reply, &response, is_recorded))
+            });
+            for failure in [closed, messenger.respond(&response, message)].into_iter().filter_map(Result::err) {
                 printer.warn(&format!("{code}: {} got no response: {failure}", reply.by));
             }
         }
@@ -265,10 +264,10 @@ impl<'c> ReplyRecorder<'c> {
 }
 
 /// The text that replaces an answered question.
-fn closing(sent: &SentQuestion, reply: &ReceivedReply, told: &str, is_recorded: bool) -> String {
+fn closing(sent: &SentQuestion, reply: &ReceivedReply, response: &str, is_recorded: bool) -> String {
     match is_recorded {
         true => format!("{}: answered by {}", sent.code, wording::person(&reply.by)),
-        false => format!("{}: {told}", sent.code),
+        false => format!("{}: {response}", sent.code),
     }
 }
 

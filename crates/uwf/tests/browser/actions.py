@@ -263,7 +263,7 @@ def acts_on_several(browser):
     until("it says what was done", lambda: "1 of 2 done" in page.inner_text("#notice"))
     assert told["done"][-5:] in page.inner_text("#notice")
     assert not bar.count()
-    # The refusal of the thread that has ended, which a browser tells.
+    # The browser reports the refusal of the thread that has ended.
     browser.problems = [it for it in browser.problems if "40" not in it]
 
 

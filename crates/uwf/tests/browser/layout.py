@@ -70,7 +70,7 @@ def shows_many_rows(browser):
 
 
 def stays_while_typing(browser):
-    """Nothing moves under the hands of somebody who types, whatever happens meanwhile."""
+    """Nothing moves while a person types, whatever happens meanwhile."""
     page = browser.page("/")
     page.wait_for_function("document.querySelector('#live')?.textContent === 'live'")
     page.locator(".act > summary", has_text="Answer").first.click()

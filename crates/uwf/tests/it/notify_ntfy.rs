@@ -106,7 +106,7 @@ fn second_answer_learns_who_was_first() {
     assert_eq!(answer(&home, &thread).1, json!({ "approved": true }));
 }
 
-/// Asks until it is told a fruit.
+/// Asks until the reply names a fruit.
 const ASKING: &str = r"#!/bin/sh
 if grep -q 'Apples, please'; then printf -- '---\nn: 1\n---\n'; exit; fi
 printf -- '---\nstatus: needs_input\n---\nApples or pears?\n'

@@ -114,7 +114,7 @@ fn wrong_or_missing_signature_is_rejected() {
         assert_eq!((answer.status, &answer.body), (401, &none.body), "{wrong}");
     }
     assert_eq!(send(&[("x-hub-signature-256", &right)], &body.replace("42", "43")).status, 401);
-    // The secret of the dashboard is not that of a hook.
+    // The secret of the dashboard is no secret of a hook.
     assert_eq!(send(&[("authorization", &server.bearer())], &body).status, 401);
     assert!(!none.body.contains("TRIAGE_SECRET") && !none.body.contains(SECRET));
     assert_eq!(threads(&home), Vec::<Value>::new());
@@ -150,7 +150,7 @@ fn hooks_are_served_only_on_request() {
     assert!(refused.body.contains("--hooks"), "{refused:?}");
     let unknown = deliver(&with, "trage", "d-1", &opened(42, "x"));
     assert_eq!(unknown.status, 404);
-    // Names of hooks are nobody's business.
+    // Names of hooks stay private.
     assert!(!unknown.body.contains("triage"), "{unknown:?}");
     assert_eq!(with.send("GET", "/hooks/triage", &[], "").status, 405);
     let body = opened(42, "x").to_string();

@@ -97,7 +97,7 @@ fn connect(target: &SecretHost, listed: &HostPattern) -> Result<TcpStream, HostC
 }
 
 /// Whether a listed host may have an address. A name must not stand for this machine, its neighbours on the cable, or the service with the
-/// keys of a virtual machine. A name below a domain must not stand for a private network either: whoever owns the domain could add it.
+/// keys of a virtual machine. A name below a domain must not stand for a private network either: the owner of the domain could add it.
 fn allows(listed: &HostPattern, host: &str, address: IpAddr) -> bool {
     if host.parse::<IpAddr>().is_ok() {
         return true;

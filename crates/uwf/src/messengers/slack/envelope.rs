@@ -19,7 +19,7 @@ pub(super) enum SocketEnvelope {
 }
 
 impl SocketEnvelope {
-    /// Parses a text; `None` if it is none of these.
+    /// Parses a text; `None` if it has another form.
     pub(super) fn parse(text: &str, source: &str) -> Option<SocketEnvelope> {
         let envelope: Value = serde_json::from_str(text).ok()?;
         let payload = &envelope["payload"];
