@@ -4,12 +4,15 @@ A case is a function that takes a Browser. What is wrong is an AssertionError, o
 a violation of the Content Security Policy on its console, a dialog nobody asked for, a request to somewhere else.
 """
 
+import ctypes
+import faulthandler
 import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from axe_playwright_python.sync_playwright import Axe
@@ -36,6 +39,8 @@ MODES = {
 PATIENCE = 15_000
 # Seconds after which a case hangs.
 LIMIT = 300
+# Of <linux/prctl.h>.
+PR_SET_PDEATHSIG = 1
 
 
 class Browser:
@@ -137,8 +142,24 @@ def until(what, holds, seconds=PATIENCE / 1000):
         time.sleep(0.02)
 
 
+def end_with_the_test():
+    """Ends this process and what it started when the test ends, or when the case hangs: then it says where."""
+    os.setpgid(0, 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+    def hangs():
+        print(f"hangs after {LIMIT} seconds", file=sys.stderr)
+        faulthandler.dump_traceback(all_threads=True)
+        os.killpg(0, signal.SIGKILL)
+
+    watchdog = threading.Timer(LIMIT, hangs)
+    watchdog.daemon = True
+    watchdog.start()
+
+
 def main():
-    signal.alarm(LIMIT)
+    end_with_the_test()
     module, case = sys.argv[1].split(".")
     told = json.load(sys.stdin)
     with sync_playwright() as playwright:

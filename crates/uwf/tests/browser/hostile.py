@@ -97,8 +97,8 @@ def keeps_its_cookie(browser):
             # From here the dashboard is another origin, and its address says nothing.
             page.evaluate("(url) => { location = url }", f"{browser.origin}{path}")
             page.wait_for_timeout(300)
-            # That page may lead on by itself, which would interrupt this one.
-            page.close()
+            # That page may lead on by itself, which would interrupt this one. It stays open, because Chromium sometimes forgets to close a
+            # page that is about to show another one.
             page = context.new_page()
             page.goto("/")
         thief.kill()
