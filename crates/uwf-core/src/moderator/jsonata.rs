@@ -14,6 +14,7 @@ mod names;
 mod parse;
 mod pattern;
 pub(super) mod payload;
+mod places;
 mod reads;
 mod references;
 mod shape;

@@ -7,6 +7,7 @@ use uwf_core::workflow::{WorkflowDraft, check};
 
 use crate::file_schema::agrees_on_workflow;
 
+mod bound_names;
 mod examples;
 mod graph;
 mod older;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::super::analysis::{ComparisonSubject, FieldRead, LiteralComparison, WILDCARD};
 use super::super::history::INPUT;
 use super::pattern::{self, ArrayIndex};
+use super::places::{BoundPlaces, ContextPlace, StepRoles};
 use super::walk::{self, ContextFocus};
 use super::{functions, names, text};
 use json_cas::nearest::nearest;
@@ -39,7 +40,7 @@ pub(super) struct FieldAnalysis {
 
 /// Analyses an expression.
 pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldAnalysis {
-    let mut reader = FieldReader::new(bound);
+    let mut reader = FieldReader { places: BoundPlaces::new(tree), ..FieldReader::new(bound) };
     let tree = match tree {
         AstNode::Array(items) => items.first().filter(|_| items.len() == 1).unwrap_or(tree),
         tree => tree,
@@ -48,51 +49,42 @@ pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldA
     let source = field_read(&reader.visit(tree, &ContextPlace::Root), String::new());
     // A wildcard gives the values of several fields, which can be lists or not.
     let source = source.filter(|source| !source.path.iter().any(|name| name == WILDCARD));
+    // A function may leave out items, or give a single one without its list.
+    let source = source.filter(|_| bound.is_empty());
     let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
     let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
     FieldAnalysis { fields, warnings, comparisons, inputs, item, source }
 }
 
-/// Returns the field that a node reads, if its role is known.
+/// Returns the field that a node reads, if its role is known and the node leaves out no value of it.
 pub(super) fn field_of(node: &AstNode, bound: &BTreeSet<String>) -> Option<FieldRead> {
+    if leaves_out(node) {
+        return None;
+    }
     let mut reader = FieldReader::new(bound);
     let at = reader.visit(node, &ContextPlace::Root);
     field_read(&at, text::render_node(node))
 }
 
-/// The meaning of a value in the thread's context.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum ContextPlace {
-    Root,
-    Start,
-    /// The thread's input, or the value at this path in it.
-    Input(Vec<String>),
-    /// One or more steps.
-    Steps(StepRoles),
-    /// The role of a step.
-    RoleName,
-    /// An output, or the value at this path in it.
-    Output(StepRoles, Vec<String>),
-    /// The usage of the thread.
-    Usage,
-    /// The usage of all roles.
-    UsageOfRoles,
-    /// The usage of one role.
-    UsageOfRole,
-    Elsewhere,
-}
-
-/// The role of some steps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum StepRoles {
-    /// The role that ran last.
-    Current,
-    Role(String),
-    Unknown,
+/// Whether a predicate or a function may leave out the value that a node reads.
+fn leaves_out(node: &AstNode) -> bool {
+    let mut found = false;
+    walk::each(node, &mut |node| {
+        found |= match node {
+            AstNode::Lambda { .. } => true,
+            AstNode::Path { steps } => steps.iter().flat_map(|step| &step.stages).any(|stage| {
+                let is_filter = matches!(stage, Stage::Filter(_));
+                is_filter && pattern::index(stage).is_none() && pattern::role(stage).is_none()
+            }),
+            _ => false,
+        }
+    });
+    found
 }
 
 struct FieldReader<'a> {
     bound: &'a BTreeSet<String>,
+    places: BoundPlaces,
     fields: BTreeSet<FieldRead>,
     inputs: BTreeSet<FieldRead>,
     warnings: Vec<String>,
@@ -104,6 +96,7 @@ impl<'a> FieldReader<'a> {
     fn new(bound: &'a BTreeSet<String>) -> FieldReader<'a> {
         FieldReader {
             bound,
+            places: BoundPlaces::default(),
             fields: BTreeSet::new(),
             inputs: BTreeSet::new(),
             warnings: Vec::new(),
@@ -136,6 +129,21 @@ impl<'a> FieldReader<'a> {
                 }
                 ContextPlace::Elsewhere
             }
+            AstNode::Binary { op: BinaryOp::ColonEqual, lhs, rhs } => {
+                let value = self.visit(rhs, at);
+                if let AstNode::Variable(name) = &**lhs {
+                    self.places.bind(name, value.clone());
+                }
+                value
+            }
+            // Its callers are unknown.
+            AstNode::Lambda { params, body, .. } => {
+                let depth = self.places.enter(params, Vec::new());
+                self.visit(body, at);
+                self.places.leave(depth);
+                ContextPlace::Elsewhere
+            }
+            AstNode::Binary { op: BinaryOp::ChainPipe, lhs, rhs } => self.chain(lhs, rhs, at),
             _ => {
                 for (child, _) in walk::children(node, ContextFocus::Unknown) {
                     self.visit(child, at);
@@ -143,6 +151,66 @@ impl<'a> FieldReader<'a> {
                 ContextPlace::Elsewhere
             }
         })
+    }
+
+    /// Visits `lhs ~> $function(rest)`, where `lhs` is the first argument.
+    fn chain(&mut self, lhs: &AstNode, rhs: &AstNode, at: &ContextPlace) -> ContextPlace {
+        let items = self.visit(lhs, at);
+        match rhs {
+            AstNode::Function { name, args, .. } => match self.callback(name, &items, args, at) {
+                Some(value) => value,
+                None => {
+                    args.iter().for_each(|argument| drop(self.visit(argument, at)));
+                    ContextPlace::Elsewhere
+                }
+            },
+            other => {
+                self.visit(other, at);
+                ContextPlace::Elsewhere
+            }
+        }
+    }
+
+    /// Visits the function that a built-in function calls for each of some items, and returns the meaning of the result. `None` if `rest`
+    /// does not begin with a function that is written out.
+    fn callback(
+        &mut self,
+        name: &str,
+        items: &ContextPlace,
+        rest: &[AstNode],
+        at: &ContextPlace,
+    ) -> Option<ContextPlace> {
+        let [AstNode::Lambda { params, body, .. }, others @ ..] = rest else { return None };
+        if self.bound.contains(name) {
+            return None;
+        }
+        let value = match name {
+            "each" | "sift" => self.member(items),
+            _ => items.clone(),
+        };
+        let places = match name {
+            "map" | "filter" | "single" | "each" | "sift" => vec![value, ContextPlace::Elsewhere, items.clone()],
+            "sort" => vec![value.clone(), value],
+            "reduce" => vec![ContextPlace::Elsewhere, value],
+            _ => return None,
+        };
+        let depth = self.places.enter(params, places);
+        let of_body = self.visit(body, at);
+        self.places.leave(depth);
+        others.iter().for_each(|argument| drop(self.visit(argument, at)));
+        Some(match name {
+            "map" | "each" => of_body,
+            "reduce" => ContextPlace::Elsewhere,
+            _ => items.clone(),
+        })
+    }
+
+    /// The meaning of the values of an object.
+    fn member(&mut self, object: &ContextPlace) -> ContextPlace {
+        match object {
+            ContextPlace::Output(..) | ContextPlace::Input(_) => self.field(object, WILDCARD, &[]),
+            _ => ContextPlace::Elsewhere,
+        }
     }
 
     /// Records comparisons of `side`, whose meaning is `at`, with the literals in `other`.
@@ -162,7 +230,7 @@ impl<'a> FieldReader<'a> {
 
     fn variable(&mut self, name: &str, at: &ContextPlace) -> ContextPlace {
         match name {
-            _ if self.bound.contains(name) => ContextPlace::Elsewhere,
+            _ if self.bound.contains(name) => self.places.place_of(name),
             "" => at.clone(),
             names::STEPS => ContextPlace::Steps(StepRoles::Unknown),
             names::START => ContextPlace::Start,
@@ -200,7 +268,9 @@ impl<'a> FieldReader<'a> {
             }
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);
-                if matches!(negated, ContextPlace::Steps(_) | ContextPlace::Output(..) | ContextPlace::Input(_)) {
+                let may_be_missing =
+                    matches!(negated, ContextPlace::Steps(_) | ContextPlace::Output(..) | ContextPlace::Input(_));
+                if may_be_missing && !self.reads_bound(argument) {
                     let text = text::render_node(argument);
                     self.warn(format!(
                         "`$not({text})` does not match when `{text}` is missing, because the negation of a missing \
@@ -208,13 +278,27 @@ impl<'a> FieldReader<'a> {
                     ));
                 }
             }
-            _ => {
-                for argument in args {
-                    self.visit(argument, at);
+            (_, [items, rest @ ..]) => {
+                let items = match items {
+                    // A list of one value is for a value that may be no list.
+                    AstNode::Array(only) if only.len() == 1 => self.visit(&only[0], at),
+                    items => self.visit(items, at),
+                };
+                if let Some(value) = self.callback(name, &items, rest, at) {
+                    return value;
                 }
+                rest.iter().for_each(|argument| drop(self.visit(argument, at)));
             }
+            (_, []) => {}
         }
         ContextPlace::Elsewhere
+    }
+
+    /// Whether an expression reads a name that the whole expression binds.
+    fn reads_bound(&self, node: &AstNode) -> bool {
+        let mut found = false;
+        walk::each(node, &mut |node| found |= matches!(node, AstNode::Variable(name) if self.bound.contains(name)));
+        found
     }
 
     fn path(&mut self, steps: &[PathStep], at: &ContextPlace) -> ContextPlace {
@@ -222,7 +306,7 @@ impl<'a> FieldReader<'a> {
         for (index, step) in steps.iter().enumerate() {
             let next = match &step.node {
                 AstNode::Name(name) => self.field(&current, name, &steps[..index]),
-                AstNode::Wildcard if matches!(current, ContextPlace::Output(..)) => {
+                AstNode::Wildcard if matches!(current, ContextPlace::Output(..) | ContextPlace::Input(_)) => {
                     self.field(&current, WILDCARD, &steps[..index])
                 }
                 node => {

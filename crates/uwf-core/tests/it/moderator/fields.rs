@@ -32,7 +32,7 @@ fn a_field_is_known_by_role_and_path() {
     assert_eq!(fields("steps[-1].output.`my field`"), ["?.my field"]);
     assert_eq!(
         fields("$filter(steps[role='p'].meta.phases, function($p) { $p.hash in steps[role='c'].meta.done })"),
-        ["c.done", "p.phases"]
+        ["c.done", "p.phases", "p.phases.hash"]
     );
 }
 
