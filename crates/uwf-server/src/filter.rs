@@ -84,6 +84,20 @@ impl ThreadListQuery {
     /// # Errors
     /// 400 for an invalid state or number, 404 for an unknown workflow or thread, and failures to read the list.
     pub(crate) fn find(&self, home: &Home, memory: &ServerCaches) -> Result<MatchingThreads, HttpFailure> {
+        self.find_with(home, memory, false)
+    }
+
+    /// The same for people, who look for runs: with an outcome, without the branches of groups.
+    pub(crate) fn find_for_people(&self, home: &Home, memory: &ServerCaches) -> Result<MatchingThreads, HttpFailure> {
+        self.find_with(home, memory, !self.outcome.trim().is_empty())
+    }
+
+    fn find_with(
+        &self,
+        home: &Home,
+        memory: &ServerCaches,
+        folds_branches: bool,
+    ) -> Result<MatchingThreads, HttpFailure> {
         let registry = registry::read(home)?;
         let limit = match self.limit.as_str() {
             "" => LIMIT,
@@ -103,6 +117,7 @@ impl ThreadListQuery {
             search: given(&self.q),
             after: given(&self.after).map(|typed| thread_ids::resolve(home, None, &typed)).transpose()?,
             limit: Some(limit),
+            folds_branches,
             ..ThreadFilter::default()
         };
         let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;

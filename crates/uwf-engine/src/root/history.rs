@@ -6,6 +6,7 @@ use json_cas::NodeHash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::node::EndStatus;
+use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 
 use crate::error::Result;
@@ -35,6 +36,20 @@ pub struct HistoryLine {
     /// Name of the condition of the last transition. A line of an older version has none: its workflow says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
+}
+
+impl HistoryLine {
+    /// Whether it is the thread of a failed branch that its group continued without.
+    #[must_use]
+    pub fn is_failed_branch(&self) -> bool {
+        self.status == EndStatus::Killed && self.outcome.as_deref() == Some(outcome::FAILED)
+    }
+
+    /// Completed or killed, as reports show it: a failed branch has ended, but was not killed.
+    #[must_use]
+    pub fn shown_status(&self) -> EndStatus {
+        if self.is_failed_branch() { EndStatus::Completed } else { self.status }
+    }
 }
 
 fn completed() -> EndStatus {

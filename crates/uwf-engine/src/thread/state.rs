@@ -27,7 +27,7 @@ pub enum ThreadState {
     Limited,
     /// Its last attempt failed.
     Stuck,
-    /// Its graph reached the end.
+    /// It has ended and was not killed; its outcome says how.
     Completed,
     /// It was killed.
     Killed,
@@ -70,15 +70,15 @@ impl ThreadState {
     }
 }
 
-/// State of an active thread with these marks. A usage limit that is over no longer counts. Probes the lock only if an attempt is open. A lock that cannot be probed, because it
+/// State of an active thread with these marks. A usage limit or a wait that is over no longer counts. Probes the lock only if an attempt is open. A lock that cannot be probed, because it
 /// belongs to another user, counts as free: the state is only displayed.
 pub(crate) fn of_active(home: &Home, id: &ThreadId, marks: &BTreeSet<ThreadMark>) -> ThreadState {
     if marks.contains(&ThreadMark::Open) && lock::is_held(home, id).unwrap_or(false) {
         return ThreadState::Running;
     }
-    let is_over = || marks::get(home, id, ThreadMark::Limited)?.until.map(|until| until <= ids::now_ms());
+    let is_over = |mark| marks::get(home, id, mark)?.until.map(|until| until <= ids::now_ms());
     match marks.iter().find(|mark| **mark != ThreadMark::Open) {
-        Some(ThreadMark::Limited) if is_over() == Some(true) => ThreadState::Active,
+        Some(mark @ (ThreadMark::Limited | ThreadMark::Waiting)) if is_over(*mark) == Some(true) => ThreadState::Active,
         Some(ThreadMark::Paused) => ThreadState::Paused,
         Some(ThreadMark::Waiting) => ThreadState::Waiting,
         Some(ThreadMark::Limited) => ThreadState::Limited,

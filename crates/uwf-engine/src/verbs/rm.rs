@@ -184,7 +184,7 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
     let now = ids::now_ms();
     let is_old = |line: &history::HistoryLine| {
         Duration::from_millis(now.saturating_sub(line.completed_at)) >= old.older_than
-            && old.status.is_none_or(|status| status == line.status)
+            && old.status.is_none_or(|status| status == line.shown_status())
     };
     let lines: Vec<history::HistoryLine> = history::all(home)?.into_iter().filter(is_old).collect();
     let mut done = RemovedThreads::default();
@@ -192,7 +192,8 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
         // Held until their lines are gone.
         let mut locks = Vec::new();
         let before = done.removed.len();
-        for history::HistoryLine { thread, status, completed_at, .. } in some {
+        for line in some {
+            let history::HistoryLine { thread, completed_at, .. } = line;
             let kept = |why: String, failure| KeptThread { thread: thread.clone(), why, failure };
             if let Some(parent) = active_ancestor(home, thread)? {
                 done.kept.push(kept(format!("its parent {parent} is active"), None));
@@ -211,7 +212,7 @@ pub fn remove_old(home: &Home, old: &OldThreads) -> Result<RemovedThreads> {
                     }
                 },
             };
-            let (thread, status, completed_at) = (thread.clone(), *status, *completed_at);
+            let (thread, status, completed_at) = (thread.clone(), line.shown_status(), *completed_at);
             done.removed.push(RemovedThread { thread, status, completed_at, worktree });
         }
         let threads: Vec<&ThreadId> = done.removed[before..].iter().map(|removed| &removed.thread).collect();

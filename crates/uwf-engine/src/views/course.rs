@@ -7,6 +7,7 @@ use uwf_core::moderator::NextAction;
 use uwf_core::workflow::{CourseBranch, END, GraphCourse, Workflow};
 
 use crate::error::Result;
+use crate::root::history::HistoryLine;
 use crate::thread::chain::role_key;
 use crate::thread::moderate;
 use crate::thread::nodes;
@@ -42,7 +43,7 @@ pub fn thread_course(now: &ThreadNow<'_>) -> Result<ThreadCourse> {
         });
     }
     let at = match standing.state {
-        ThreadState::Completed => END.to_owned(),
+        ThreadState::Completed if !now.end.as_ref().is_some_and(HistoryLine::is_failed_branch) => END.to_owned(),
         // Between two steps, it is the role that is next.
         ThreadState::Active | ThreadState::Paused => {
             let next = || match moderate::glance(thread, &workflow)? {

@@ -7,7 +7,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::config::UwfConfig;
 use uwf_core::node::NodeKind;
 use uwf_core::number;
-use uwf_core::outcome::{self, SUCCEEDED};
+use uwf_core::outcome::SUCCEEDED;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
@@ -16,6 +16,7 @@ use crate::attempt::child_threads;
 use crate::attempt::recorded::RecordedAttempt;
 use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, Result};
+use crate::root::history::HistoryLine;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::branches::{self, BranchEnd, LinkedBranch};
@@ -369,14 +370,15 @@ impl GroupReader<'_> {
         let now = ThreadNow::read(self.home, &id)?;
         let status = show::status(&now)?;
         let group = self.groups(&now, 1, levels - 1)?.pop().map(Box::new);
+        let has_failed = now.end.as_ref().is_some_and(HistoryLine::is_failed_branch);
         let BranchWork { agent, started_at, attempts, took_ms, waited_ms, spent, outcome } = work(&now, self.config);
         Ok(BranchStatus {
-            failed: status.state == ThreadState::Killed && status.outcome.as_deref() == Some(outcome::FAILED),
+            failed: has_failed,
             state: Some(status.state),
             step: now.thread.last.is_some().then_some(now.thread.head),
             started_at,
             ended_at: status.changed_at.filter(|_| status.done),
-            why: status.why.filter(|_| status.state != ThreadState::Completed),
+            why: status.why.filter(|_| has_failed || status.state != ThreadState::Completed),
             thread: Some(id),
             outcome,
             agent,

@@ -12,7 +12,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::label::ThreadLabels;
 use uwf_core::node::StartNode;
-use uwf_core::outcome;
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 
@@ -61,7 +60,7 @@ pub struct ThreadRow {
     /// Why it is in this state, if there is a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.
+    /// When it can continue, in Unix milliseconds: at the end of a usage limit, or at `askTimeout` of a question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// The thread above whose state it has, because that thread plays it and has stopped.
@@ -85,6 +84,9 @@ pub struct ThreadRow {
     /// Whether it is a child thread.
     #[serde(skip)]
     is_child: bool,
+    /// Whether it is a failed branch that its group continued without.
+    #[serde(skip)]
+    is_failed_branch: bool,
     /// Whether it is pausing: no further step begins once the running one has ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pausing: bool,
@@ -229,7 +231,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         });
     }
     let mut matching = rows.len();
-    let folds = filter.folds_branches.then(|| BranchFolds::new(home, states, &rows));
+    let folds = filter.folds_branches.then(|| BranchFolds::new(home, filter, states, &rows));
     let (mut page, mut folded) = (Vec::new(), 0);
     for mut row in rows.into_iter().skip(filter.offset) {
         if page.len() == filter.limit.unwrap_or(usize::MAX) {
@@ -361,6 +363,7 @@ impl ActiveThreads<'_> {
             start: None,
             end: None,
             is_child: false,
+            is_failed_branch: false,
             pausing: known.is_pausing(state),
             thread: thread.clone(),
         };
@@ -392,7 +395,7 @@ impl ActiveThreads<'_> {
         if row.is_finished() {
             let end = || ending::read(self.home.store(), row.end?);
             row.outcome = row.outcome.take().or_else(|| end().map(|end| end.outcome().to_owned()));
-            if row.state == ThreadState::Killed && row.outcome.as_deref() == Some(outcome::FAILED) {
+            if row.is_failed_branch {
                 row.why = end().map(|end| end.reason);
             }
             if let Some(summary) = memories.finished.of_finished(self.home, row) {
@@ -428,7 +431,10 @@ impl ActiveThreads<'_> {
             return (Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine)), None);
         }
         let reason = known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark));
-        let until = reason.as_ref().and_then(|reason| reason.until).filter(|_| row.state == ThreadState::Limited);
+        let until = reason
+            .as_ref()
+            .and_then(|reason| reason.until)
+            .filter(|_| matches!(row.state, ThreadState::Limited | ThreadState::Waiting));
         (reason.map(|reason| reason.why), until)
     }
 }
@@ -439,7 +445,8 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         started_at: record::started_at(home, &line.thread),
         workflow: line.workflow,
         head: line.head,
-        state: state::of_finished(line.status),
+        state: state::of_finished(line.shown_status()),
+        is_failed_branch: line.is_failed_branch(),
         role: None,
         changed_at: Some(line.completed_at),
         why: None,

@@ -98,7 +98,6 @@ fn finished(home: &Home, shown: &ThreadStatus) -> PageEnding {
     let end = shown.end.and_then(|end| ending::read(home.store(), end));
     let outcome = shown.outcome.as_deref().unwrap_or(outcome::SUCCEEDED);
     let title = match (shown.state, outcome) {
-        (ThreadState::Killed, outcome::FAILED) => "Failed".to_owned(),
         (ThreadState::Killed, _) => "Killed".to_owned(),
         (_, outcome::SUCCEEDED | outcome::NO_MATCH) => "Completed".to_owned(),
         (_, other) => format!("Ended: {other}"),

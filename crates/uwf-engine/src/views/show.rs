@@ -82,7 +82,7 @@ pub struct ThreadStatus {
     /// Since when it is in this state, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.
+    /// When it can continue, in Unix milliseconds: at the end of a usage limit, or at `askTimeout` of a question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// Class of its last failure.
@@ -216,7 +216,7 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
         shown.at_role = reason.role;
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
-        shown.until = now.limit_end();
+        shown.until = now.continues_at();
         shown.asks = reason.asks.filter(|_| now.state == ThreadState::Waiting);
     }
     if let Some(attempt) = at_head

@@ -76,7 +76,7 @@ impl<'h> ThreadNow<'h> {
             Some(head) => ThreadNow::active(home, id, head.hash, record, attempt),
             None => {
                 let end = history::newest_line(home, id)?.ok_or_else(|| missing_thread::not_found(home, id))?;
-                let (thread, state) = (Thread::ended(home, &end)?, state::of_finished(end.status));
+                let (thread, state) = (Thread::ended(home, &end)?, state::of_finished(end.shown_status()));
                 let (reason, pause, stopped_with, news) = (None, None, None, None);
                 let (end, marks, left_by) = (Some(end), BTreeMap::new(), None);
                 Ok(ThreadNow { thread, state, end, reason, pause, stopped_with, left_by, marks, record, attempt, news })
@@ -134,9 +134,10 @@ impl<'h> ThreadNow<'h> {
         (!self.has_ended()).then_some(self.thread.head)
     }
 
-    /// When the usage limit of an agent ends that stops it, in Unix milliseconds.
-    pub fn limit_end(&self) -> Option<u64> {
-        self.reason.as_ref().and_then(|reason| reason.until).filter(|_| self.state == ThreadState::Limited)
+    /// When a usage limit, or the wait for a reply, ends that stops it, in Unix milliseconds.
+    pub fn continues_at(&self) -> Option<u64> {
+        let until = self.reason.as_ref().and_then(|reason| reason.until);
+        until.filter(|_| matches!(self.state, ThreadState::Limited | ThreadState::Waiting))
     }
 
     /// Whether it has ended.

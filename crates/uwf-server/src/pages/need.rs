@@ -42,7 +42,7 @@ impl OpenRequest {
                     false => OpenRequest::Child(form.asked.thread),
                 })
             }
-            ThreadState::Limited if now.limit_end().is_some() => {
+            ThreadState::Limited if now.continues_at().is_some() => {
                 Some(OpenRequest::Retry(config.agents.keys().cloned().collect()))
             }
             ThreadState::Limited => limit::to_lift(now).map(|limits| OpenRequest::Lift(Box::new(limits))),

@@ -248,3 +248,38 @@ fn left_child_thread_needs_no_action() {
     let inbox = server.page("/").body;
     assert!(!inbox.contains("Needs you") && !inbox.contains("Ready for the next step"), "{inbox}");
 }
+
+/// A run whose group continued without a branch did not fail.
+#[test]
+fn outcome_filter_finds_runs_not_branches() {
+    let home = home();
+    let workflow = |name: &str, end: &str| {
+        format!(
+            "name: {name}\nroles:\n  one: {{ goal: x }}\n  two: {{ goal: x }}\n  both: {{ play: [ {{ role: one, mayFail: true }}, two ] }}\n\
+             graph:\n  $START: [ {{ role: both }} ]\n  both: [ {{ role: $END{end} }} ]\n"
+        )
+    };
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\ntest $UWF_ROLE = two || exit 9\necho done\n");
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\n");
+    home.put("sound", &workflow("sound", ""));
+    home.put("broken", &workflow("broken", ", outcome: failed"));
+    let sound = home.uwf(&["run", "sound", "-p", "x"]);
+    assert_eq!(sound.code, Some(0), "{}", sound.transcript());
+    let none = list(&home, &["--outcome", "failed"]);
+    assert_eq!(none, "no threads; --branches also shows the threads of groups\n");
+
+    let broken = home.uwf(&["run", "broken", "-p", "x"]);
+    assert_eq!(broken.code, Some(11), "{}", broken.transcript());
+    let found = list(&home, &["--outcome", "failed"]);
+    let rows: Vec<&str> = found.lines().filter(|line| line.starts_with("01")).collect();
+    assert!(rows.len() == 1 && rows[0].starts_with(&thread_of(&broken)), "{found}");
+    assert!(found.contains("--branches also shows the threads of groups"), "{found}");
+    assert_eq!(list(&home, &["--outcome", "failed", "--branches"]).matches("both.one").count(), 2);
+    let rows = home.json(&["thread", "list", "--outcome", "failed"]);
+    assert_eq!(rows.as_array().unwrap().len(), 3, "JSON has every thread: {rows}");
+
+    let server = TestServer::start(&home, &[]);
+    let page = server.page("/?outcome=failed").body;
+    assert!(page.contains(&thread_of(&broken)) && !page.contains(&thread_of(&sound)), "{page}");
+    assert!(!page.contains("both.one"), "{page}");
+}

@@ -205,16 +205,19 @@ fn branch_given_up_is_failed_everywhere() {
         let text = |args: &[&str]| home.uwf(&[args, &["--format", "text"]].concat()).stdout;
         let row = rows(&home, &["--all"])["reviews.security"].clone();
         assert_eq!((&row["outcome"], &row["why"]), (&json!("failed"), &json!("agent `t` exited with 9")), "{row}");
-        let listed = text(&["thread", "list", "--all", "--branches", "--state", "killed"]);
+        let listed = text(&["thread", "list", "--all", "--branches", "--state", "completed"]);
+        let killed = home.json(&["thread", "list", "--state", "killed"]);
+        assert_eq!(killed, json!([]), "nobody killed it");
         assert_failed(&[text(&["thread", "show", &branch]), listed, text(&["thread", "live", &branch])]);
         let status = home.json(&["thread", "show", &branch]);
         assert_eq!((&status["outcome"], &status["why"]), (&json!("failed"), &row["why"]), "{status}");
+        assert_eq!((&status["state"], &row["state"]), (&json!("completed"), &json!("completed")), "{status}");
         let page = server.page(&format!("/threads/{thread}")).body;
         assert!(page.contains("failed") && page.contains("exited with 9") && !page.contains("killed"), "{page}");
     };
     let mut window = home.command(&["thread", "step", &thread]).spawn().unwrap();
     until("the branch has failed", || {
-        rows(&home, &["--all"]).get("reviews.security").is_some_and(|row| row["state"] == "killed")
+        rows(&home, &["--all"]).get("reviews.security").is_some_and(|row| row["outcome"] == "failed")
     });
     shown();
     home.file("go", "");

@@ -31,7 +31,7 @@ pub struct ThreadFilter {
     pub labels: Vec<LabelFilter>,
     /// Only threads that come after this one in a listing.
     pub after: Option<ThreadId>,
-    /// Leave out the threads of groups whose player is listed. They don't count for the limit.
+    /// Leave out the threads of groups whose player is listed; with `outcomes`, of all groups. They don't count for the limit.
     pub folds_branches: bool,
     /// At most this many.
     pub limit: Option<usize>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
-use super::ThreadRow;
+use super::{ThreadFilter, ThreadRow};
 use crate::attempt::settings::ThreadSettings;
 use crate::root::home::Home;
 use crate::thread::state::ThreadState;
@@ -38,17 +38,27 @@ pub(super) struct BranchFolds<'h> {
     /// States of the active threads.
     states: HashMap<ThreadId, ThreadState>,
     listed: HashSet<ThreadId>,
+    /// Whether branches are folded even if their player is not listed.
+    folds_all: bool,
 }
 
 impl<'h> BranchFolds<'h> {
-    pub(super) fn new(home: &'h Home, states: HashMap<ThreadId, ThreadState>, listed: &[ThreadRow]) -> BranchFolds<'h> {
-        BranchFolds { home, states, listed: listed.iter().map(|row| row.thread.clone()).collect() }
+    pub(super) fn new(
+        home: &'h Home,
+        filter: &ThreadFilter,
+        states: HashMap<ThreadId, ThreadState>,
+        listed: &[ThreadRow],
+    ) -> BranchFolds<'h> {
+        let listed = listed.iter().map(|row| row.thread.clone()).collect();
+        // The outcome of a run is that of its own thread, whatever its branches ended with.
+        BranchFolds { home, states, listed, folds_all: !filter.outcomes.is_empty() }
     }
 
     /// Whether a thread belongs to a group, and the thread that plays the group is listed. If a group plays another one, the outermost
     /// counts.
     pub(super) fn folds(&self, row: &ThreadRow) -> bool {
-        row.is_child && self.player(row).is_some_and(|player| self.listed.contains(&player))
+        let is_listed = |player| self.folds_all || self.listed.contains(&player);
+        row.is_child && self.player(row).is_some_and(is_listed)
     }
 
     /// The thread that plays the outermost group that a thread belongs to.

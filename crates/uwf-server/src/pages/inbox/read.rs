@@ -70,7 +70,7 @@ impl InboxView {
         let config = home.config().unwrap_or_default();
         let is_filtered = query.is_filter();
         if is_filtered {
-            let found = query.find(home, memory)?;
+            let found = query.find_for_people(home, memory)?;
             let counts = found.listing.counts;
             let needs = items(home, &config, memory, found.rows);
             let (running, ready, done) = (Vec::new(), Vec::new(), Vec::new());

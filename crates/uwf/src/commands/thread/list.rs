@@ -115,6 +115,9 @@ impl CommandReport for ThreadListReport {
     fn text(&self) -> String {
         let Some(shown) = &self.for_people else { return String::new() };
         let mut text = if self.rows.is_empty() { shown.nothing.to_owned() } else { self.table(shown) };
+        if self.rows.is_empty() && shown.folded > 0 {
+            text = "no threads; --branches also shows the threads of groups\n".to_owned();
+        }
         if !self.rows.is_empty() {
             let enough = format!("the last {} symbols of a thread are enough", shown.enough);
             let folded = if shown.folded > 0 { "; --branches also shows the threads of groups" } else { "" };
