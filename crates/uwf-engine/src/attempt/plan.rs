@@ -1,6 +1,7 @@
 //! The inputs of a step besides the thread itself: configuration, settings, workflow.
 
 mod command_source;
+mod exit_agents;
 pub(crate) mod unenforced;
 
 use std::collections::BTreeSet;
@@ -8,10 +9,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use json_cas::NodeHash;
-use uwf_core::config::{self, OutputMode, UwfConfig};
+use uwf_core::config::{self, UwfConfig};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{ReachedLimit, ThreadLimits, UsageAmount};
-use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow, is_text};
+use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 
 use crate::attempt::agents::delegation::workflow_of;
 use crate::attempt::agents::{self, AgentHints, AgentSpec};
@@ -223,25 +224,6 @@ impl StepPlan {
         self.check_trust()
     }
 
-    /// Rejects an agent whose output is an exit code for a role whose output is a text.
-    ///
-    /// # Errors
-    /// `Config`; errors of the role's schema.
-    pub(crate) fn check_form(&self, home: &Home, role: &str, agent: &AgentSpec) -> Result<()> {
-        if agent.output_mode() != OutputMode::Exit || agent.is_role_command {
-            return Ok(());
-        }
-        match is_text(home.store().schema(self.role(role)?.meta)?.value()) {
-            false => Ok(()),
-            true => Err(Error::config(format!(
-                "agent `{}` has `output: exit`, and the output of role `{role}` is a text",
-                agent.name
-            ))
-            .hint("give the role a schema: `meta: { properties: { passed: { type: boolean } }, required: [passed] }`")
-            .hint("or let the role run the command itself: `run: COMMAND`")),
-        }
-    }
-
     /// Rejects commands that a person has not trusted.
     pub(crate) fn check_trust(&self) -> Result<()> {
         self.untrusted.as_ref().map_or(Ok(()), |source| Err(source.refusal()))
@@ -340,6 +322,7 @@ impl StepPlan {
     pub fn attempt(&self, thread: &Thread<'_>, role: &str, agent: AgentSpec) -> Result<AttemptOpening> {
         let home = thread.home();
         self.check_form(home, role, &agent)?;
+        self.check_branches(home, role)?;
         agent.check_sandbox()?;
         let last = recorded::read(home, &thread.id)?;
         let mut secrets = self.config.secret_names();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use uwf_testing::TestHome;
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 
@@ -198,6 +198,55 @@ fn exit_agent_of_text_role_is_refused() {
     let refused = home.uwf(&["thread", "step", &thread, "--agent", "sh tests.sh", "--output", "exit"]);
     assert_eq!(refused.code, Some(78), "{}", refused.transcript());
     assert!(!home.work().join("ran").exists());
+}
+
+#[test]
+fn exit_agent_of_text_branch_is_refused() {
+    let group = "name: check-all
+roles:
+  plan: { goal: You plan. }
+  tests: { goal: You test. }
+  lint: { goal: You look. }
+  again: { play: tests, copies: 2, pick: judge }
+  judge: { goal: You judge., meta: { type: object, properties: { winner: { type: string } }, required: [winner] } }
+  checks: { play: [ { role: tests, mayFail: true }, lint ] }
+  all: { play: [ checks ] }
+graph:
+  $START: [ { role: plan } ]
+  plan: [ { role: all } ]
+  all: [ { role: $END } ]
+";
+    let home = with_workflow("check-all", group);
+    home.file("tests.sh", "touch ran\n");
+    home.script("planner", "#!/bin/sh\ncat > /dev/null\ntouch planned\necho A plan.\n");
+    home.config(
+        "agents:\n  p: { command: planner, output: text }\n  x: { command: sh, args: [tests.sh], output: exit }\n\
+         defaultAgent: p\nagentOverrides: { check-all: { tests: x } }\n",
+    );
+    let sentence = "agent `x` has `output: exit`, and the output of role `tests` is a text";
+    let is_refused = |ran: &FinishedRun| {
+        assert_eq!(ran.code, Some(78), "{}", ran.transcript());
+        assert!(ran.stderr.contains(sentence) && ran.stderr.matches(sentence).count() == 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("`meta: { properties:"), "{}", ran.stderr);
+    };
+    is_refused(&home.uwf(&["run", "check-all", "-p", "x"]));
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+    assert!(!home.work().join("planned").exists(), "nothing was paid");
+
+    // A thread that had begun before.
+    let thread = text(&home.json(&["thread", "start", "check-all", "-p", "x", "--agent", "p"]), "thread");
+    home.json(&["thread", "step", &thread]);
+    is_refused(&home.uwf(&["thread", "run", &thread, "--agent", "tests=x"]));
+    assert!(!home.work().join("ran").exists());
+    assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 1, "no branch has begun");
+
+    // The agents that the configuration lists for copies.
+    home.put("check-all", &group.replace("play: [ checks ]", "play: [ again ]"));
+    home.config(
+        "agents:\n  p: { command: planner, output: text }\n  x: { command: sh, args: [tests.sh], output: exit }\n\
+         defaultAgent: p\nagentOverrides: { check-all: { again: [p, x] } }\n",
+    );
+    is_refused(&home.uwf(&["run", "check-all", "-p", "x"]));
 }
 
 #[test]

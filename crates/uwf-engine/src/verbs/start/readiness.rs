@@ -46,7 +46,10 @@ pub fn of_thread(thread: &Thread<'_>, readiness: &ReadinessOptions) -> Result<Ve
     let mut looked = ReadinessCheck::new(thread.home(), readiness, true);
     looked.depth = thread.start.depth.unwrap_or(0);
     let mut unready = looked.unready(&plan, &last);
-    let next = next_positions(&plan.workflow.graph, &last);
+    // The next step reports these itself.
+    let mut next = next_positions(&plan.workflow.graph, &last);
+    let branches: Vec<&str> = next.iter().flat_map(|role| plan.workflow.branches_of(role)).collect();
+    next.extend(branches);
     unready.retain(|role, _| !next.contains(&role.as_str()));
     Ok(looked.warnings(&unready))
 }
@@ -116,6 +119,9 @@ impl<'h> ReadinessCheck<'h> {
 
     fn lack(&mut self, plan: &StepPlan, role: &str) -> Option<Error> {
         let dir = Some(plan.settings.workspace.as_path()).filter(|_| self.has_dir);
+        if let Err(error) = plan.check_branches(self.home, role) {
+            return Some(error);
+        }
         let checked = self.check_depth(plan, role).and_then(|()| plan.agent(role, None)).and_then(|agent| {
             plan.check_form(self.home, role, &agent)?;
             (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
@@ -191,7 +197,14 @@ impl<'h> ReadinessCheck<'h> {
     }
 
     fn warnings(self, unready: &BTreeMap<String, Error>) -> Vec<String> {
-        unready.values().map(warning).chain(self.of_children).collect()
+        let mut warnings: Vec<String> = Vec::new();
+        // A group and its branch may have the same fault.
+        for warning in unready.values().map(warning).chain(self.of_children) {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        warnings
     }
 }
 
