@@ -122,7 +122,7 @@ pub fn give_up(context: &AgentContext<'_>, error: &Error, exit_code: Option<i32>
                 (redactor.error(error), asks.map(|asks| redactor.text(&asks.question)), options)
             }
             Err(unreadable) => {
-                (Error { cause: error.cause, ..Error::new(error.kind, unreadable.message) }, None, Vec::new())
+                (Error { cause: error.cause.clone(), ..Error::new(error.kind, unreadable.message) }, None, Vec::new())
             }
         };
         let attempt = attempt.opened.attempt.clone();

@@ -9,6 +9,7 @@ use std::path::Path;
 use durable_files::regular::RegularFileError;
 use json_cas::{NodeHash, StoreError};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::ownership::owner;
 
@@ -39,8 +40,8 @@ pub struct Error {
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// The few failures that the engine handles itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The few failures that code handles.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorCause {
     /// The settings in the record of a thread are damaged.
     DamagedSettings,
@@ -62,6 +63,18 @@ pub enum ErrorCause {
     OtherRepository,
     /// An attempt failed, and more is known about it than the message says.
     Attempt(AttemptFailure),
+    /// A person has already answered the question.
+    Answered(Box<EarlierAnswer>),
+}
+
+/// The answer that came first. Reports have it as `answered` of their error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierAnswer {
+    /// Its author, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Unix milliseconds.
+    pub at: u64,
 }
 
 /// The end of a hint. Hints are recorded with a failed attempt, and its cause is not.
@@ -183,6 +196,14 @@ impl Error {
         Error::io(format!("cannot {action} {}: {source}", path.display()))
             .hints(file_hint(path, &source))
             .with_source(source)
+    }
+
+    /// The answer that came first, if that is the failure.
+    pub fn earlier_answer(&self) -> Option<&EarlierAnswer> {
+        match &self.cause {
+            Some(ErrorCause::Answered(answer)) => Some(answer),
+            _ => None,
+        }
     }
 
     /// The missing node, if that is the failure.

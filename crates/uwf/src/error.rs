@@ -1,7 +1,7 @@
 //! The error of a command, converted from the engine's error.
 
 use serde_json::{Map, Value, json};
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::{EarlierAnswer, Error, ErrorKind};
 
 /// A failed command: the kind of failure, the reason, and what to try next.
 #[derive(Debug)]
@@ -14,8 +14,10 @@ pub(crate) struct CommandError {
     pub(crate) hints: Vec<String>,
     /// Data that is known despite the failure, such as the thread's state; printed as JSON beside the error.
     pub(crate) known: Vec<(String, Value)>,
-    /// For the usage limit of an agent: when it ends, Unix milliseconds.
+    /// When the thread can continue, Unix milliseconds: at the end of a usage limit, or at `askTimeout` of a question.
     pub(crate) until: Option<u64>,
+    /// For a question that has an answer: that answer.
+    pub(crate) answered: Option<Box<EarlierAnswer>>,
 }
 
 impl CommandError {
@@ -26,7 +28,7 @@ impl CommandError {
 
     /// A failure without hints.
     pub(crate) fn new(kind: ErrorKind, error: impl Into<String>) -> CommandError {
-        CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new(), until: None }
+        CommandError { kind, error: error.into(), hints: Vec::new(), known: Vec::new(), until: None, answered: None }
     }
 
     /// The error for a feature that only builds with Temporal have.
@@ -62,6 +64,9 @@ impl CommandError {
         if let Some(until) = self.until {
             entry["until"] = until.into();
         }
+        if let Some(answered) = &self.answered {
+            entry["answered"] = json!(answered);
+        }
         entry
     }
 
@@ -75,7 +80,7 @@ impl CommandError {
 impl<E: Into<Error>> From<E> for CommandError {
     fn from(error: E) -> CommandError {
         let error = error.into();
-        let until = error.limit_end();
-        CommandError { hints: error.hints, until, ..CommandError::new(error.kind, error.message) }
+        let (until, answered) = (error.limit_end(), error.earlier_answer().cloned().map(Box::new));
+        CommandError { hints: error.hints, until, answered, ..CommandError::new(error.kind, error.message) }
     }
 }

@@ -104,7 +104,7 @@ impl SecretRedactor {
     /// An error with its message and hints redacted.
     pub fn error(&self, error: &Error) -> Error {
         let hints = error.hints.iter().map(|hint| self.text(hint)).collect();
-        Error { hints, cause: error.cause, ..Error::new(error.kind, self.text(&error.message)) }
+        Error { hints, cause: error.cause.clone(), ..Error::new(error.kind, self.text(&error.message)) }
     }
 
     fn own_text(&self, text: &str) -> String {

@@ -38,8 +38,8 @@ impl AttemptFailure {
 impl Error {
     /// Why an attempt failed, if that is known beside the message.
     pub fn failure(&self) -> Option<AttemptFailure> {
-        match self.cause {
-            Some(ErrorCause::Attempt(failure)) => Some(failure),
+        match &self.cause {
+            Some(ErrorCause::Attempt(failure)) => Some(*failure),
             _ => None,
         }
     }

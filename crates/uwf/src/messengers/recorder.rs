@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use serde_json::Value;
 use uwf_call::UwfCall;
 use uwf_engine::attempt::child_threads;
-use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::error::{EarlierAnswer, Error, ErrorKind};
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::root::messages::{MessageFiles, MessageName, QuestionName, ReceivedReply, ReplyContent, SentQuestion};
 use uwf_engine::verbs::answer::question::{self, GivenAnswer, PersonQuestion};
@@ -39,6 +40,8 @@ enum ReplyOutcome {
     Recorded(String),
     /// It was refused; the text says why.
     Refused(String),
+    /// Another answer came first; the text says whose.
+    Answered(String),
     /// It is not about a question of uwf.
     Ignored(String),
     /// Something failed that may pass.
@@ -171,7 +174,11 @@ impl<'c> ReplyRecorder<'c> {
         if outcome.is_news() {
             return ReplyOutcome::Recorded(self.confirm(sent, &report, messenger));
         }
+        let earlier = report.pointer("/error/answered").and_then(|answer| EarlierAnswer::deserialize(answer).ok());
         let message = report.pointer("/error/message").and_then(Value::as_str).unwrap_or("uwf failed").to_owned();
+        if let Some(earlier) = earlier {
+            return answered(reply, &earlier, &message);
+        }
         match report.pointer("/error/exitCode").and_then(Value::as_i64) {
             Some(75) => match self.question(sent) {
                 // It is still open: another process holds the thread.
@@ -213,9 +220,8 @@ impl<'c> ReplyRecorder<'c> {
         if matches!(error.kind, ErrorKind::Io) {
             return ReplyOutcome::Later(error.message.clone());
         }
-        // A process that was killed may have recorded it.
-        if reply.is_begun && error.message.contains(&format!(" by {} at ", reply.by)) {
-            return ReplyOutcome::Recorded("Recorded.".to_owned());
+        if let Some(earlier) = error.earlier_answer() {
+            return answered(reply, earlier, &error.message);
         }
         ReplyOutcome::Refused(format!("Not recorded: {}.", error.message))
     }
@@ -230,6 +236,7 @@ impl<'c> ReplyRecorder<'c> {
     ) -> Result<(), CommandError> {
         let printer = self.context.printer;
         let code = sent.map_or("an unknown question", |sent| sent.code.as_str());
+        let closes = matches!(outcome, ReplyOutcome::Recorded(_) | ReplyOutcome::Answered(_));
         let (response, is_recorded) = match outcome {
             ReplyOutcome::Later(why) => {
                 let pause = self.later.get(path).map_or(FIRST_PAUSE, |(_, pause)| *pause);
@@ -243,7 +250,7 @@ impl<'c> ReplyRecorder<'c> {
                 return Ok(self.files.forget(path)?);
             }
             ReplyOutcome::Recorded(text) => (text, true),
-            ReplyOutcome::Refused(text) => (text, false),
+            ReplyOutcome::Refused(text) | ReplyOutcome::Answered(text) => (text, false),
         };
         self.later.remove(path);
         printer.talk(&format!("{code}: {} answers: {response}", reply.by));
@@ -251,7 +258,6 @@ impl<'c> ReplyRecorder<'c> {
         self.files.forget(path)?;
         if let Some(messenger) = self.messenger(reply, sent) {
             let message = named_message(reply, sent);
-            let closes = is_recorded || response.contains("already answered");
             let closed = sent.zip(message).filter(|_| closes).map_or(Ok(()), |(sent, message)| {
                 messenger.close(message, &closing(sent, reply, &response, is_recorded))
             });
@@ -261,6 +267,15 @@ impl<'c> ReplyRecorder<'c> {
         }
         Ok(())
     }
+}
+
+/// The outcome for a question that has an answer.
+fn answered(reply: &ReceivedReply, earlier: &EarlierAnswer, message: &str) -> ReplyOutcome {
+    // A process that was killed may have recorded this reply.
+    if reply.is_begun && earlier.by.as_ref() == Some(&reply.by) {
+        return ReplyOutcome::Recorded("Recorded.".to_owned());
+    }
+    ReplyOutcome::Answered(format!("Not recorded: {message}."))
 }
 
 /// The text that replaces an answered question.

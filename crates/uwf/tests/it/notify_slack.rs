@@ -4,9 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use uwf_testing::TestHome;
 use uwf_testing::processes::until;
 use uwf_testing::slack_server::SlackServer;
+use uwf_testing::{TestHome, text};
 
 use crate::fixtures::listening::{ReplyListener, answer, message, notify_of_questions, steps};
 use crate::fixtures::people::{answers, staffed, waiting};
@@ -89,7 +89,45 @@ fn second_answer_learns_who_was_first() {
     let ran = answers(&home, &thread, &["--data", "{\"approved\": true}", "--expect-head", &head]);
     assert_eq!(ran.code, Some(75));
     assert!(ran.stdout.contains("already answered by slack:ada (U1) at "), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let first = &report["error"]["answered"];
+    assert_eq!(first["by"], "slack:ada (U1)");
+    assert!(first["at"].as_u64().is_some_and(|at| at > 1_700_000_000_000), "{first}");
     assert_eq!((steps(&home, &thread), answer(&home, &thread).1), (2, json!({ "approved": false })));
+}
+
+/// The refusal of a reply that is no option lists the options, in words like those about an earlier answer.
+#[test]
+fn refused_reply_leaves_question_open() {
+    let server = SlackServer::start();
+    let home = connected(&server, "");
+    home.put(
+        "sort-mail",
+        "name: sort-mail
+roles:
+  clerk:
+    goal: Sort it.
+    meta: { type: object, properties: { letter: { enum: [was already answered by me, open] } }, required: [letter] }
+graph:
+  $START: [ { role: clerk } ]
+  clerk: [ { role: $END } ]
+",
+    );
+    let started = home.json(&["thread", "start", "sort-mail", "-p", "A letter.", "--agent", "human"]);
+    let thread = text(&started, "thread");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let asked = question(&home, &server, 0);
+    let _listener = ReplyListener::start(&home);
+    server.reply(&asked, "U2", "perhaps");
+    assert_eq!(response(&server, 0), "Expected one of: was already answered by me, open.");
+    assert_eq!(server.calls("chat.update"), Vec::<Value>::new());
+
+    let ran = answers(&home, &thread, &["--data", "{\"letter\": \"open\"}", "--by", "bob"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    server.press(&asked, 0, ADA);
+    until("the question is closed", || !server.calls("chat.update").is_empty());
+    let closed = &server.calls("chat.update")[0]["text"];
+    assert!(closed.as_str().unwrap().contains("was already answered by bob at "), "{closed}");
 }
 
 #[test]

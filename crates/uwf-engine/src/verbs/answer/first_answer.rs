@@ -8,7 +8,7 @@ use uwf_core::view;
 
 use super::NOT_RECORDED;
 use crate::attempt::recorded::{AttemptReply, RecordedAttempt, ThreadRecord};
-use crate::error::Error;
+use crate::error::{EarlierAnswer, Error, ErrorCause};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::step::newest_attempt::NewestAttempt;
@@ -64,7 +64,8 @@ impl FirstAnswer {
     /// The error for a second answer.
     pub(super) fn refusal(self) -> Error {
         let shows = format!("`uwf thread read {}` shows the answer", self.thread);
-        Error::busy(self.to_string()).hint(NOT_RECORDED).hint(shows)
+        let cause = ErrorCause::Answered(Box::new(EarlierAnswer { by: self.by.clone(), at: self.at }));
+        Error::busy(self.to_string()).hint(NOT_RECORDED).hint(shows).with_cause(cause)
     }
 }
 
