@@ -39,7 +39,7 @@ pub use replies::{QuestionReply, reply};
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
 pub use task_only::{branch_brief, brief};
-pub use workspace::{PromptWorkspace, WorkspaceFile};
+pub use workspace::{PromptWorkspace, WorkspaceFile, WorkspaceFiles};
 
 pub(crate) use format::AnswerExamples;
 

@@ -1,13 +1,16 @@
 //! The git worktree of a thread in a prompt: its branch, where it began, and the files that changed since.
 
 use super::{PartKind, PromptPart};
-use crate::text::one_line;
+use crate::text::{ellipsize, one_line};
 
 /// Most files in the list.
 const MOST_FILES: usize = 50;
 
 /// The largest share of the prompt that the list takes, as a divisor of the budget.
 const SHARE: usize = 16;
+
+/// Most characters of the reason why git failed.
+const LONGEST_REASON: usize = 300;
 
 /// Digits of a commit's name that are shown: enough for git in any repository.
 const COMMIT_SHOWN: usize = 12;
@@ -19,8 +22,19 @@ pub struct PromptWorkspace {
     pub branch: String,
     /// The commit at which the branch began.
     pub base: String,
-    /// The files that steps changed since then; `None` if that is not known.
-    pub files: Option<Vec<WorkspaceFile>>,
+    /// The files that steps changed since then.
+    pub files: WorkspaceFiles,
+}
+
+/// The changed files of a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceFiles {
+    /// All of them.
+    Known(Vec<WorkspaceFile>),
+    /// They are not recorded.
+    Unrecorded,
+    /// Git failed, for this reason.
+    Unreadable(String),
 }
 
 /// A file that changed.
@@ -41,10 +55,14 @@ impl PromptWorkspace {
              tracked files since then, and `git status --short` lists new files.\n",
             self.branch
         );
-        match self.files.as_deref() {
-            None => text.push_str("\nIt is not known which files previous steps changed.\n"),
-            Some([]) => text.push_str("\nPrevious steps changed no files.\n"),
-            Some(files) => push_files(&mut text, files, budget / SHARE),
+        match &self.files {
+            WorkspaceFiles::Unrecorded => text.push_str("\nIt is not known which files previous steps changed.\n"),
+            WorkspaceFiles::Unreadable(why) => {
+                let why = ellipsize(&one_line(why), LONGEST_REASON).into_owned();
+                text.push_str(&format!("\ngit could not say what changed: {why}\n"));
+            }
+            WorkspaceFiles::Known(files) if files.is_empty() => text.push_str("\nPrevious steps changed no files.\n"),
+            WorkspaceFiles::Known(files) => push_files(&mut text, files, budget / SHARE),
         }
         PromptPart { kind: PartKind::Workspace, text }
     }

@@ -109,4 +109,10 @@ fn prompt_names_branch_and_changed_files() {
     home.json(&["thread", "step", &elsewhere]);
     let prompt = fs::read_to_string(prompts.join("3")).unwrap();
     assert!(!prompt.contains("# Workspace"), "{prompt}");
+
+    fs::remove_file(repo.join(".git/objects").join(&base[..2]).join(base[2..].trim_end())).unwrap();
+    let prompt = home.uwf(&["agent", "context", &thread, "coder", "--prompt"]);
+    assert_eq!(prompt.code, Some(0), "{}", prompt.transcript());
+    let line = prompt.stdout.lines().find(|line| line.starts_with("git could not say what changed: "));
+    assert!(line.is_some_and(|line| line.len() > 40), "{}", prompt.stdout);
 }

@@ -1,6 +1,8 @@
 //! Whole prompts of typical roles, so that a change of any prompt shows as a difference.
 
-use uwf_core::prompt::{BranchItem, GitBranch, PromptWorkspace, QuestionReply, WorkspaceFile, branch_brief, item_part};
+use uwf_core::prompt::{
+    BranchItem, GitBranch, PromptWorkspace, QuestionReply, WorkspaceFile, WorkspaceFiles, branch_brief, item_part,
+};
 
 use super::*;
 
@@ -116,7 +118,7 @@ fn worktree(files: impl IntoIterator<Item = String>) -> PromptWorkspace {
     PromptWorkspace {
         branch: "uwf/01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned(),
         base: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-        files: Some(files.into_iter().map(file).collect()),
+        files: WorkspaceFiles::Known(files.into_iter().map(file).collect()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use uwf_core::prompt::{PromptWorkspace, WorkspaceFile};
+use uwf_core::prompt::{PromptWorkspace, WorkspaceFile, WorkspaceFiles};
 
 use crate::attempt::git::GitRunner;
 use crate::attempt::snapshot;
@@ -12,14 +12,18 @@ use crate::thread::load::Thread;
 
 use super::worktree_of;
 
-/// The worktree that a thread works in, with the files at the thread's head; `None` if it works elsewhere. A repository that can't be read
-/// only leaves out the files, because the step itself may not need it.
+/// The worktree that a thread works in, with the files at the thread's head; `None` if it works elsewhere. If git
+/// fails, the section says so, because the step itself may not need it.
 ///
 /// # Errors
 /// The settings of the thread can't be read.
 pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
     let Some((_, worktree, _)) = worktree_of(thread.home(), &thread.id)? else { return Ok(None) };
-    let files = changed_files(thread, &worktree).ok().flatten();
+    let files = match changed_files(thread, &worktree) {
+        Ok(Some(files)) => WorkspaceFiles::Known(files),
+        Ok(None) => WorkspaceFiles::Unrecorded,
+        Err(error) => WorkspaceFiles::Unreadable(error.message),
+    };
     Ok(Some(PromptWorkspace { branch: worktree.branch, base: worktree.base, files }))
 }
 
