@@ -5,7 +5,7 @@
     python3 scripts/update-prices.py https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json
 
 The table is crates/uwf-core/src/config/list-prices.json; --output writes another file. The date is today unless --date gives it.
-Prices are of a million tokens, in US dollars. Surcharges for long prompts, batches and cache writes are left out.
+Prices are of a million tokens, in US dollars. Surcharges for long prompts, batches and caches that last longer than usual are left out.
 """
 
 import argparse
@@ -34,6 +34,7 @@ PRICES = {
     "input": "input_cost_per_token",
     "output": "output_cost_per_token",
     "cached": "cache_read_input_token_cost",
+    "cacheWrite": "cache_creation_input_token_cost",
     "reasoning": "output_cost_per_reasoning_token",
 }
 
@@ -58,6 +59,9 @@ def price(entry):
     if known.get("input", 0) <= 0 or known.get("output", 0) <= 0:
         return None
     prices = {name: per_million(cost) for name, cost in known.items()}
+    # Some providers don't charge for writes.
+    if prices.get("cacheWrite") in (0, prices["input"]):
+        del prices["cacheWrite"]
     # As without it.
     if prices.get("reasoning") == prices["output"]:
         del prices["reasoning"]

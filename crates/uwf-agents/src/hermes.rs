@@ -288,6 +288,7 @@ fn since(all: &TokenCounts, before: &TokenCounts) -> Option<TokenCounts> {
         input: Some(part(all.input, before.input)?),
         output: Some(part(all.output, before.output)?),
         cached: part(all.cached, before.cached),
+        cache_write: part(all.cache_write, before.cache_write),
         reasoning: part(all.reasoning, before.reasoning),
         cost: all.cost.zip(before.cost).map(|(all, before)| all - before).filter(|cost| *cost >= 0.0),
     })

@@ -188,8 +188,8 @@ pub fn whole(client: &LlmClient, reply: &ChatReply) -> std::result::Result<(), u
 
 /// Token counts in the form of the store.
 pub fn tokens(usage: LlmUsage) -> TokenCounts {
-    let LlmUsage { input, output, cached, reasoning, cost } = usage;
-    TokenCounts { input, output, cached, reasoning, cost }.in_range()
+    let LlmUsage { input, output, cached, cache_write, reasoning, cost } = usage;
+    TokenCounts { input, output, cached, cache_write, reasoning, cost }.in_range()
 }
 
 /// The sum of all exchanges; `None` if one of them is unknown.

@@ -82,6 +82,8 @@ own_types! {
     TRACED_ATTEMPT = Attempt, "668EMGAMRHHNP", "traced-attempt";
     REACT_SESSION = ReactSession, "3JJXX03EK0Q9J", "react-session";
     RESUMED_SESSION = ReactSession, "9QRHCCNM0J9FQ", "resumed-session";
+    SESSION_WITH_CACHE_WRITES = ReactSession, "4KJZ87NTZVXAM", "session-with-cache-writes";
+    ATTEMPT_WITH_CACHE_WRITES = Attempt, "CJJCGZNTK1P3R", "attempt-with-cache-writes";
     REACT_TURN = ReactTurn, "FM5698SPFQ2XS", "react-turn";
     REACT_TOOL_CALL = ReactToolCall, "0JH93PCDMMDP8", "react-tool-call";
 }
@@ -361,6 +363,12 @@ pub struct ReactSession {
     pub extraction: Vec<RungResult>,
 }
 
+impl ReactSession {
+    fn without_cache_writes(&self) -> ReactSession {
+        ReactSession { tokens: TokenCounts::without_cache_writes(self.tokens.clone()), ..self.clone() }
+    }
+}
+
 /// The source of a session in which a command's exit code is the output. Its text is part of the output.
 pub const COMMAND_SOURCE: &str = "exit";
 
@@ -425,6 +433,10 @@ pub struct TokenCounts {
     #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
     #[schemars(with = "Option<u64>")]
     pub cached: Option<u64>,
+    /// Part of `input` that was written to a cache, which some providers charge more for. Turns don't have it.
+    #[serde(default, rename = "cacheWrite", skip_serializing_if = "number::known::is_unknown", with = "number::known")]
+    #[schemars(with = "Option<u64>")]
+    pub cache_write: Option<u64>,
     /// Part of `output` spent on reasoning.
     #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
     #[schemars(with = "Option<u64>")]
@@ -445,6 +457,7 @@ impl TokenCounts {
             input: known(self.input),
             output: known(self.output),
             cached: known(self.cached),
+            cache_write: known(self.cache_write),
             reasoning: known(self.reasoning),
             cost: self.cost.filter(|cost| number::is_money(*cost)),
         }
@@ -458,6 +471,7 @@ impl TokenCounts {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached: sum(self.cached, other.cached),
+            cache_write: sum(self.cache_write, other.cache_write),
             reasoning: sum(self.reasoning, other.reasoning),
             cost: self.cost.zip(other.cost).map(|(one, other)| (one + other).min(number::MAX_MONEY)),
         }
@@ -471,6 +485,7 @@ impl TokenCounts {
             input: known(other.input),
             output: known(other.output),
             cached: known(other.cached),
+            cache_write: known(other.cache_write),
             reasoning: known(other.reasoning),
             cost: Some(other.cost.unwrap_or(0.0)),
         })
@@ -481,6 +496,16 @@ impl TokenCounts {
     pub fn at_least(&self, other: &TokenCounts) -> TokenCounts {
         let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);
         TokenCounts { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
+    }
+
+    /// Whether tokens were written to a cache.
+    fn writes_cache(tokens: Option<&TokenCounts>) -> bool {
+        tokens.and_then(|tokens| tokens.cache_write).is_some_and(|written| written > 0)
+    }
+
+    /// The counts without tokens written to a cache, as older types of nodes have them.
+    fn without_cache_writes(tokens: Option<TokenCounts>) -> Option<TokenCounts> {
+        tokens.map(|tokens| TokenCounts { cache_write: None, ..tokens })
     }
 
     /// Sum of input and output tokens; `None` if one of them is unknown.
@@ -566,15 +591,66 @@ impl TypedPayload for ThreadEnd {
     }
 }
 
+/// A session that wrote to a cache has a later type, whose tokens say so.
+impl TypedPayload for ReactSession {
+    const TYPE: NodeHash = REACT_SESSION;
+    const LATER: &'static [NodeHash] = &[SESSION_WITH_CACHE_WRITES];
+
+    fn draft(&self) -> NodeDraft {
+        match TokenCounts::writes_cache(self.tokens.as_ref()) {
+            true => draft(SESSION_WITH_CACHE_WRITES, self),
+            false => draft(Self::TYPE, &self.without_cache_writes()),
+        }
+    }
+}
+
+/// The same for a resumed session. Both have one later type.
+impl TypedPayload for ResumedSession {
+    const TYPE: NodeHash = RESUMED_SESSION;
+    const LATER: &'static [NodeHash] = &[SESSION_WITH_CACHE_WRITES];
+
+    fn draft(&self) -> NodeDraft {
+        match TokenCounts::writes_cache(self.session.tokens.as_ref()) {
+            true => draft(SESSION_WITH_CACHE_WRITES, self),
+            false => {
+                let session = self.session.without_cache_writes();
+                draft(Self::TYPE, &ResumedSession { session, resumed: self.resumed })
+            }
+        }
+    }
+}
+
+/// The same for an attempt.
+impl TypedPayload for TracedAttempt {
+    const TYPE: NodeHash = TRACED_ATTEMPT;
+    const LATER: &'static [NodeHash] = &[ATTEMPT_WITH_CACHE_WRITES];
+
+    fn draft(&self) -> NodeDraft {
+        match TokenCounts::writes_cache(self.tokens.as_ref()) {
+            true => draft(ATTEMPT_WITH_CACHE_WRITES, self),
+            false => {
+                let tokens = TokenCounts::without_cache_writes(self.tokens.clone());
+                draft(Self::TYPE, &TracedAttempt { tokens, ..self.clone() })
+            }
+        }
+    }
+}
+
+/// The session counts tokens written to a cache; its turns don't.
+impl TypedPayload for ReactTurn {
+    const TYPE: NodeHash = REACT_TURN;
+
+    fn draft(&self) -> NodeDraft {
+        let tokens = TokenCounts::without_cache_writes(self.tokens.clone());
+        draft(Self::TYPE, &ReactTurn { tokens, ..self.clone() })
+    }
+}
+
 payloads! {
     StepNode = STEP_NODE;
     ContentNode = CONTENT;
     AgentNode = AGENT;
     AttemptNode = ATTEMPT;
-    TracedAttempt = TRACED_ATTEMPT;
-    ReactSession = REACT_SESSION;
-    ResumedSession = RESUMED_SESSION;
-    ReactTurn = REACT_TURN;
     ReactToolCall = REACT_TOOL_CALL;
 }
 

@@ -367,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    const PRICE: ModelPrice = ModelPrice { input: 1.0, output: 4.0, cached: None, reasoning: None };
+    const PRICE: ModelPrice = ModelPrice { input: 1.0, output: 4.0, cached: None, cache_write: None, reasoning: None };
 
     fn counted(input: u64, output: u64, cost: Option<f64>) -> AttemptUsage {
         let tokens = TokenCounts { input: Some(input), output: Some(output), cost, ..TokenCounts::default() };

@@ -13,6 +13,8 @@ pub struct LlmUsage {
     pub output: Option<u64>,
     /// Part of `input` read from a cache.
     pub cached: Option<u64>,
+    /// Part of `input` written to a cache.
+    pub cache_write: Option<u64>,
     /// Part of `output` spent on reasoning.
     pub reasoning: Option<u64>,
     /// US dollars, if the provider reports them.
@@ -28,6 +30,7 @@ impl LlmUsage {
             // DeepSeek uses a different name.
             cached: count(usage, "/prompt_tokens_details/cached_tokens")
                 .or_else(|| count(usage, "/prompt_cache_hit_tokens")),
+            cache_write: None,
             reasoning: count(usage, "/completion_tokens_details/reasoning_tokens"),
             // OpenRouter.
             cost: usage.get("cost").and_then(Value::as_f64),
@@ -40,7 +43,8 @@ impl LlmUsage {
         let written = count(usage, "/cache_creation_input_tokens");
         let input = count(usage, "/input_tokens")
             .map(|new| new.saturating_add(read.unwrap_or(0)).saturating_add(written.unwrap_or(0)));
-        known(LlmUsage { input, output: count(usage, "/output_tokens"), cached: read, reasoning: None, cost: None })
+        let output = count(usage, "/output_tokens");
+        known(LlmUsage { input, output, cached: read, cache_write: written, ..LlmUsage::default() })
     }
 
     /// The sum; a count missing in either is missing in the sum.
@@ -51,6 +55,7 @@ impl LlmUsage {
             input: sum(self.input, other.input),
             output: sum(self.output, other.output),
             cached: sum(self.cached, other.cached),
+            cache_write: sum(self.cache_write, other.cache_write),
             reasoning: sum(self.reasoning, other.reasoning),
             cost: self.cost.zip(other.cost).map(|(a, b)| a + b),
         }

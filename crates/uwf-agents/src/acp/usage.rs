@@ -61,6 +61,7 @@ impl AcpTokenCounts {
             input: Some(self.input.saturating_add(if cache_apart { cached } else { 0 })),
             output: Some(self.output.saturating_add(if thought_apart { thought } else { 0 })),
             cached: self.cache_read,
+            cache_write: self.cache_write,
             reasoning: self.thought,
             cost: None,
         }

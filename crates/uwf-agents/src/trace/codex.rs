@@ -183,6 +183,7 @@ fn tokens(usage: &Value) -> Option<TokenCounts> {
         input: Some(count(usage, "input_tokens")?),
         output: count(usage, "output_tokens"),
         cached: count(usage, "cached_input_tokens"),
+        cache_write: None,
         reasoning: count(usage, "reasoning_output_tokens"),
         cost: None,
     })

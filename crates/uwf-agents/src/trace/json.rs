@@ -73,10 +73,16 @@ pub(super) fn dollars(value: &Value, key: &str) -> Option<f64> {
 /// Token counts of a program that counts the cache separately from other input, by its names for them: input, read from the cache, written
 /// to it, output.
 pub(super) fn tokens(counts: &Value, [input, read, written, output]: [&str; 4]) -> Option<TokenCounts> {
-    let cached = count(counts, read);
-    let cache = number::sum(cached.unwrap_or(0), count(counts, written).unwrap_or(0));
+    let (cached, cache_write) = (count(counts, read), count(counts, written));
+    let cache = number::sum(cached.unwrap_or(0), cache_write.unwrap_or(0));
     let input = number::sum(count(counts, input)?, cache);
-    Some(TokenCounts { input: Some(input), output: count(counts, output), cached, ..TokenCounts::default() })
+    Some(TokenCounts {
+        input: Some(input),
+        output: count(counts, output),
+        cached,
+        cache_write,
+        ..TokenCounts::default()
+    })
 }
 
 /// A value as text: text as it is, anything else as JSON, nothing for null.

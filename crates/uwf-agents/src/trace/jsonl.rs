@@ -113,6 +113,7 @@ fn tokens(event: &Value) -> Option<TokenCounts> {
         input: count(counts, "input"),
         output: count(counts, "output"),
         cached: count(counts, "cached"),
+        cache_write: count(counts, "cacheWrite"),
         reasoning: count(counts, "reasoning"),
         cost: dollars(counts, "cost"),
     };

@@ -134,6 +134,7 @@ fn tokens(part: &Value) -> Option<TokenCounts> {
         input: Some(input),
         output: all_output.or_else(|| count(counts, "output")),
         cached: read,
+        cache_write: count(cache, "write"),
         reasoning: count(counts, "reasoning"),
         cost: dollars(part, "cost"),
     })

@@ -38,6 +38,10 @@ pub struct ModelPrice {
     /// The part of those read that came from a cache; as `input` when it is not said.
     #[schemars(range(min = 0))]
     pub cached: Option<f64>,
+    /// The part of those read that was written to a cache; as `input` when it is not said.
+    #[serde(rename = "cacheWrite")]
+    #[schemars(range(min = 0))]
+    pub cache_write: Option<f64>,
     /// The part of those written that was reasoning; as `output` when it is not said.
     #[schemars(range(min = 0))]
     pub reasoning: Option<f64>,
@@ -51,7 +55,11 @@ impl ModelPrice {
         let (input, output) = (tokens.input?, tokens.output?);
         let cached = tokens.cached.unwrap_or(0).min(input);
         let reasoning = tokens.reasoning.unwrap_or(0).min(output);
-        let read = (input - cached) as f64 * self.input + cached as f64 * self.cached.unwrap_or(self.input);
+        let cache_write = tokens.cache_write.unwrap_or(0).min(input - cached);
+        let plain = input - cached - cache_write;
+        let read = plain as f64 * self.input
+            + cached as f64 * self.cached.unwrap_or(self.input)
+            + cache_write as f64 * self.cache_write.unwrap_or(self.input);
         let written =
             (output - reasoning) as f64 * self.output + reasoning as f64 * self.reasoning.unwrap_or(self.output);
         Some((read + written) / PER)
@@ -74,10 +82,11 @@ pub fn is_date(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    const PRICE: ModelPrice = ModelPrice { input: 2.0, output: 10.0, cached: Some(0.5), reasoning: None };
+    const PRICE: ModelPrice =
+        ModelPrice { input: 2.0, output: 10.0, cached: Some(0.5), cache_write: None, reasoning: None };
 
     fn tokens(input: u64, output: u64, cached: Option<u64>, reasoning: Option<u64>) -> TokenCounts {
-        TokenCounts { input: Some(input), output: Some(output), cached, reasoning, cost: None }
+        TokenCounts { input: Some(input), output: Some(output), cached, reasoning, ..TokenCounts::default() }
     }
 
     #[test]
@@ -89,6 +98,22 @@ mod tests {
             (ModelPrice { cached: None, ..PRICE }, tokens(1_000_000, 0, Some(1_000_000), None), 2.0),
             (PRICE, tokens(10, 0, Some(20), Some(5)), 0.000_005),
             (PRICE, tokens(0, 0, None, None), 0.0),
+        ] {
+            let got = price.cost_of_tokens(&tokens).unwrap();
+            assert!((got - cost).abs() < 1e-12, "{tokens:?}: {got}, not {cost}");
+        }
+    }
+
+    #[test]
+    fn cache_writes_have_their_own_price() {
+        let written =
+            |cache_write| TokenCounts { cache_write: Some(cache_write), ..tokens(1_000_000, 0, Some(400_000), None) };
+        let priced = ModelPrice { cache_write: Some(2.5), ..PRICE };
+        for (price, tokens, cost) in [
+            (priced, written(200_000), 0.2 + 0.5 + 0.8),
+            (priced, written(0), 0.2 + 1.2),
+            (PRICE, written(200_000), 0.2 + 1.2),
+            (priced, written(9_000_000), 0.2 + 1.5),
         ] {
             let got = price.cost_of_tokens(&tokens).unwrap();
             assert!((got - cost).abs() < 1e-12, "{tokens:?}: {got}, not {cost}");

@@ -150,6 +150,7 @@ fn tokens() -> Value {
             ("input", known.clone(), "Tokens read."),
             ("output", known.clone(), "Tokens written."),
             ("cached", known.clone(), "Part of `input` that came from a cache."),
+            ("cacheWrite", known.clone(), "Part of `input` that was written to a cache."),
             ("reasoning", known, "Part of `output` spent on reasoning."),
             ("cost", json!({ "type": ["number", "null"] }), "US dollars as the provider reported them."),
         ],

@@ -217,8 +217,14 @@ prices:
             date: "2026-11-01".to_owned(),
             currency: "EUR".to_owned(),
             models: BTreeMap::from([
-                ("small".to_owned(), ModelPrice { input: 0.5, output: 2.0, cached: Some(0.0), reasoning: None }),
-                ("gpt-4.1".to_owned(), ModelPrice { input: 2.0, output: 8.0, cached: None, reasoning: Some(9.0) }),
+                (
+                    "small".to_owned(),
+                    ModelPrice { input: 0.5, output: 2.0, cached: Some(0.0), cache_write: None, reasoning: None },
+                ),
+                (
+                    "gpt-4.1".to_owned(),
+                    ModelPrice { input: 2.0, output: 8.0, cached: None, cache_write: None, reasoning: Some(9.0) },
+                ),
             ]),
         }),
         has_list_prices: true,

@@ -98,7 +98,14 @@ fn each_event_is_as_its_schema_says() {
     let hash = json_cas::NodeHash::from_u64(7);
     let call =
         EventToolCall { name: "t".to_owned(), arguments: "{}".to_owned(), result: String::new(), duration_ms: 3 };
-    let tokens = TokenCounts { input: Some(1), output: None, cached: Some(1), reasoning: Some(2), cost: Some(0.1) };
+    let tokens = TokenCounts {
+        input: Some(1),
+        output: None,
+        cached: Some(1),
+        cache_write: Some(1),
+        reasoning: Some(2),
+        cost: Some(0.1),
+    };
     let step = Step {
         alias: Some("c".to_owned()),
         extracted_by: Some("submit".to_owned()),

@@ -49,6 +49,8 @@ fn rewrite(type_hash: NodeHash, payload: &Value) -> Result<NodeDraft, String> {
         node::TRACED_ATTEMPT => rewritten::<TracedAttempt>(payload),
         node::REACT_SESSION => rewritten::<ReactSession>(payload),
         node::RESUMED_SESSION => rewritten::<ResumedSession>(payload),
+        node::SESSION_WITH_CACHE_WRITES => rewritten::<ReactSession>(payload),
+        node::ATTEMPT_WITH_CACHE_WRITES => rewritten::<TracedAttempt>(payload),
         node::REACT_TURN => rewritten::<ReactTurn>(payload),
         node::REACT_TOOL_CALL => rewritten::<ReactToolCall>(payload),
         other => panic!("{other} is a node type without a reader here"),
@@ -155,7 +157,7 @@ prop_compose! {
         [input, output, cached, reasoning] in proptest::array::uniform4(proptest::option::of(counts())),
         cost in proptest::option::of(amounts()),
     ) -> TokenCounts {
-        TokenCounts { input, output, cached, reasoning, cost }
+        TokenCounts { input, output, cached, reasoning, cost, cache_write: None }
     }
 }
 

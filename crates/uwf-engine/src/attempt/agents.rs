@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uwf_core::agent_name::{AgentName, COMMAND_LINE};
 use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, SandboxPolicy, UwfConfig};
+use uwf_core::model_option;
 use uwf_core::node;
 use uwf_core::workflow::{GROUP_AGENT, RoleCommand};
 
@@ -239,8 +240,15 @@ impl AgentSpec {
             args: self.args.clone(),
             config,
             version: self.version.clone(),
-            model: self.model.clone(),
+            model: self.model.clone().or_else(|| self.hinted_model()),
         }
+    }
+
+    /// The model of the role that its program is given.
+    fn hinted_model(&self) -> Option<String> {
+        let is_followed =
+            model_option::is_known(&self.command) && model_option::in_arguments(&self.command, &self.args).is_none();
+        self.hints.model.clone().filter(|_| is_followed)
     }
 
     /// A hash of what decides whose account it uses. A script of the workspace may be another one elsewhere.
@@ -248,8 +256,9 @@ impl AgentSpec {
         let is_of_workspace = |word: &String| Path::new(word).is_relative() && workspace.join(word).is_file();
         let is_script =
             (self.command.contains('/') && is_of_workspace(&self.command)) || self.args.iter().any(is_of_workspace);
-        let node::AgentNode { command, args, config, model, .. } = self.payload();
-        let parts = json!([command, args, config, model, self.env, self.set, is_script.then_some(workspace)]);
+        let node::AgentNode { command, args, config, .. } = self.payload();
+        // The model of a role is for its work; the account stays the same.
+        let parts = json!([command, args, config, self.model, self.env, self.set, is_script.then_some(workspace)]);
         xxh64(parts.to_string().as_bytes()).to_string()
     }
 

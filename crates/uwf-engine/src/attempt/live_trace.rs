@@ -536,11 +536,11 @@ mod tests {
     #[test]
     fn tokens_are_summed_when_all_are_known() {
         let counted = |input, cached| AgentTurn {
-            tokens: Some(TokenCounts { input, output: Some(1), cached, reasoning: None, cost: Some(0.5) }),
+            tokens: Some(TokenCounts { input, output: Some(1), cached, cost: Some(0.5), ..TokenCounts::default() }),
             ..turn(&[], "", &[])
         };
         let trace = |turns| LiveTrace { turns, ..LiveTrace::default() };
-        let all = TokenCounts { input: Some(5), output: Some(2), cached: None, reasoning: None, cost: Some(1.0) };
+        let all = TokenCounts { input: Some(5), output: Some(2), cost: Some(1.0), ..TokenCounts::default() };
         assert_eq!(trace(vec![counted(Some(2), Some(1)), counted(Some(3), None)]).tokens(), Some(all));
         assert_eq!(trace(vec![counted(Some(2), None), turn(&[], "", &[])]).tokens(), None);
         assert_eq!(trace(Vec::new()).tokens(), None);

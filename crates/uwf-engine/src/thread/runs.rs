@@ -189,6 +189,7 @@ fn without(whole: &TokenCounts, reading: Option<&ExtractionUsage>) -> TokenCount
         input: rest(whole.input, read.input),
         output: rest(whole.output, read.output),
         cached: rest(whole.cached, read.cached),
+        cache_write: rest(whole.cache_write, read.cache_write),
         reasoning: rest(whole.reasoning, read.reasoning),
         cost: whole.cost.map(|whole| (whole - read.cost.unwrap_or(0.0)).max(0.0)),
     }

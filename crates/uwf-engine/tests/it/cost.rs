@@ -35,7 +35,7 @@ fn counting(more: &str) -> Machine {
 /// An agent whose provider says what each run cost, if `cost` is that.
 fn tracer(cost: Option<f64>) -> Player {
     let [input, output, cached, reasoning] = [1_200_000, 100_000, 200_000, 10_000].map(Some);
-    Player::of_model("big", TokenCounts { input, output, cached, reasoning, cost })
+    Player::of_model("big", TokenCounts { input, output, cached, cache_write: None, reasoning, cost })
 }
 
 /// An agent that counts nothing.

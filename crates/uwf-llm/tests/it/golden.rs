@@ -145,7 +145,9 @@ fn a_reply_is_read_whole_and_streamed_alike() {
             assert_eq!(reply.text, "I look at two.");
             assert_eq!(arguments(reply), [json!({ "path": "a/ü.txt" }), json!({ "path": "b" })]);
             assert_eq!(reply.finish, FinishReason::ToolCalls);
-            let usage = LlmUsage { input: Some(50), output: Some(20), cached: Some(30), ..LlmUsage::default() };
+            let cache_write = (wire == LlmWireFormat::Anthropic).then_some(0);
+            let usage =
+                LlmUsage { input: Some(50), output: Some(20), cached: Some(30), cache_write, ..LlmUsage::default() };
             assert_eq!(reply.usage, Some(usage), "{wire:?}");
             assert!(reply.reasoning.as_ref().unwrap().to_string().contains("Which gears?"));
             assert_eq!(reply.raw["model"], "test-model");
@@ -165,17 +167,29 @@ fn counted(wire: LlmWireFormat, say: ScriptedAnswer, stream: bool) -> Option<Llm
 
 #[test]
 fn every_count_a_provider_gives_is_read() {
-    let told =
-        llm_server::ScriptedUsage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+    let told = llm_server::ScriptedUsage {
+        input: 300,
+        output: 40,
+        cached: Some(200),
+        cache_write: 0,
+        reasoning: Some(12),
+        cost: Some(0.002),
+    };
     for stream in [false, true] {
         let usage = counted(LlmWireFormat::OpenAi, ScriptedAnswer::text("done").usage(told), stream).unwrap();
-        let all =
-            LlmUsage { input: Some(300), output: Some(40), cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+        let all = LlmUsage {
+            input: Some(300),
+            output: Some(40),
+            cached: Some(200),
+            cache_write: None,
+            reasoning: Some(12),
+            cost: Some(0.002),
+        };
         assert_eq!(usage, all);
         assert_eq!(usage.to_string(), "300 tokens read (200 cached), 40 written (12 reasoning), $0.002");
         // Anthropic counts neither reasoning nor money.
         let usage = counted(LlmWireFormat::Anthropic, ScriptedAnswer::text("done").usage(told), stream).unwrap();
-        assert_eq!(usage, LlmUsage { reasoning: None, cost: None, ..all });
+        assert_eq!(usage, LlmUsage { cache_write: Some(0), reasoning: None, cost: None, ..all });
         assert_eq!(usage.to_string(), "300 tokens read (200 cached), 40 written");
         for wire in WIRES {
             assert_eq!(counted(wire, ScriptedAnswer::text("done").without_usage(), stream), None, "{wire:?} {stream}");
@@ -201,6 +215,7 @@ fn counts_have_other_names_with_some_providers() {
     });
     let content = json!([{ "type": "text", "text": "done" }]);
     let body = json!({ "content": content, "stop_reason": "end_turn", "usage": usage });
-    let read = LlmUsage { input: Some(45), output: Some(2), cached: Some(30), ..LlmUsage::default() };
+    let read =
+        LlmUsage { input: Some(45), output: Some(2), cached: Some(30), cache_write: Some(5), ..LlmUsage::default() };
     assert_eq!(counted(LlmWireFormat::Anthropic, raw(body), false), Some(read));
 }

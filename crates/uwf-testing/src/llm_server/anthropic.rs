@@ -100,10 +100,10 @@ fn finish(say: &ScriptedAnswer) -> &'static str {
 /// Here `input_tokens` excludes tokens from a cache.
 fn usage(usage: &ScriptedUsage) -> Value {
     let cached = usage.cached.unwrap_or(0);
-    let mut told = json!({ "input_tokens": usage.input - cached, "output_tokens": usage.output });
+    let mut told = json!({ "input_tokens": usage.input - cached - usage.cache_write, "output_tokens": usage.output });
     if usage.cached.is_some() {
         told["cache_read_input_tokens"] = json!(cached);
-        told["cache_creation_input_tokens"] = json!(0);
+        told["cache_creation_input_tokens"] = json!(usage.cache_write);
     }
     told
 }

@@ -13,6 +13,8 @@ pub struct ScriptedUsage {
     pub output: u64,
     /// Part of `input` from a cache.
     pub cached: Option<u64>,
+    /// Part of `input` written to a cache.
+    pub cache_write: u64,
     /// Part of `output` spent on reasoning.
     pub reasoning: Option<u64>,
     /// US dollars.
@@ -22,7 +24,7 @@ pub struct ScriptedUsage {
 impl Default for ScriptedUsage {
     /// 11 input tokens, 7 output tokens, nothing else.
     fn default() -> ScriptedUsage {
-        ScriptedUsage { input: 11, output: 7, cached: None, reasoning: None, cost: None }
+        ScriptedUsage { input: 11, output: 7, cached: None, cache_write: 0, reasoning: None, cost: None }
     }
 }
 

@@ -144,6 +144,7 @@ fn usage(value: &Value) -> ScriptedUsage {
     ScriptedUsage {
         input: count("input").unwrap_or(0),
         output: count("output").unwrap_or(0),
+        cache_write: 0,
         cached: count("cached"),
         reasoning: count("reasoning"),
         cost: value.get("cost").and_then(Value::as_f64),

@@ -134,7 +134,7 @@ fn rejected_requests_consume_no_answer() {
 
 #[test]
 fn responses_stream_the_events_its_clients_wait_for() {
-    let usage = ScriptedUsage { input: 9, output: 4, cached: Some(3), reasoning: Some(1), cost: None };
+    let usage = ScriptedUsage { input: 9, output: 4, cached: Some(3), cache_write: 0, reasoning: Some(1), cost: None };
     let say = ScriptedAnswer::text("I look.").and_call("shell", json!({ "command": ["ls"] })).usage(usage);
     let server = LlmServer::start([say]);
     let (_, text) = Caller::new(&server.url()).post("/v1/responses", &json!({ "model": "m", "stream": true }));

@@ -375,7 +375,8 @@ fn lookups_have_an_end_and_none_is_endless() {
 
 #[test]
 fn failed_extraction_keeps_its_cost() {
-    let usage = ScriptedUsage { input: 50, output: 9, cached: Some(20), reasoning: None, cost: Some(0.001) };
+    let usage =
+        ScriptedUsage { input: 50, output: 9, cached: Some(20), cache_write: 0, reasoning: None, cost: Some(0.001) };
     let no = ScriptedAnswer::call("extracted", json!({ "found": false, "why": "it is empty" })).usage(usage);
     let server = LlmServer::start([get(&hash_of("nothing")), no]);
     let (home, thread) = referring(&server, "nothing");

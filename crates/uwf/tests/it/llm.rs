@@ -41,7 +41,14 @@ fn output(home: &TestHome, thread: &str) -> Value {
 
 #[test]
 fn structured_value_is_requested_with_known_cost() {
-    let usage = ScriptedUsage { input: 300, output: 40, cached: Some(200), reasoning: Some(12), cost: Some(0.002) };
+    let usage = ScriptedUsage {
+        input: 300,
+        output: 40,
+        cached: Some(200),
+        cache_write: 0,
+        reasoning: Some(12),
+        cost: Some(0.002),
+    };
     let server = LlmServer::start([ScriptedAnswer::text("Let me see.")
         .and_call("submit", json!({ "ok": true, "why": "it is" }))
         .usage(usage)]);

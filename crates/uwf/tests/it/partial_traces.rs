@@ -57,7 +57,7 @@ fn kill_agent(home: &TestHome, thread: &str) {
 }
 
 fn usage(input: u64, output: u64) -> ScriptedUsage {
-    ScriptedUsage { input, output, cached: None, reasoning: None, cost: None }
+    ScriptedUsage { input, output, cached: None, cache_write: 0, reasoning: None, cost: None }
 }
 
 /// A model that makes a call, and says nothing more when it has heard the result.

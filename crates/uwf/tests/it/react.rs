@@ -191,7 +191,14 @@ fn multi_phase_work_ends_in_commit() {
 
 #[test]
 fn trace_has_calls_and_tokens_per_round() {
-    let usage = |input, output| ScriptedUsage { input, output, cached: Some(5), reasoning: None, cost: Some(0.25) };
+    let usage = |input, output| ScriptedUsage {
+        input,
+        output,
+        cached: Some(5),
+        cache_write: 0,
+        reasoning: None,
+        cost: Some(0.25),
+    };
     let server = LlmServer::start([
         ScriptedAnswer::text("I count.")
             .and_call("shell_exec", json!({ "command": "ls | wc -l" }))

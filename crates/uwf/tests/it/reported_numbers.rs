@@ -158,7 +158,8 @@ fn killed_attempt_counts_known_cost() {
 
 /// A home whose agent reports half a dollar and writes no header, and a model that reads its answers and reports no money.
 fn read_by_a_model(more: &str, limits: &[&str]) -> (TestHome, LlmServer, String) {
-    let usage = ScriptedUsage { input: 1_000_000, output: 100_000, cached: None, reasoning: None, cost: None };
+    let usage =
+        ScriptedUsage { input: 1_000_000, output: 100_000, cached: None, cache_write: 0, reasoning: None, cost: None };
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
     let server =
         LlmServer::start([ScriptedAnswer::text(&found).usage(usage), ScriptedAnswer::text(&found).usage(usage)]);
@@ -213,7 +214,8 @@ fn a_priced_reading_counts_with_the_answer() {
 
 #[test]
 fn extraction_cost_is_added_and_answer_counted_once() {
-    let usage = ScriptedUsage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.25) };
+    let usage =
+        ScriptedUsage { input: 900, output: 100, cached: None, cache_write: 0, reasoning: None, cost: Some(0.25) };
     let none = json!({ "found": false, "why": "it is not there" }).to_string();
     let found = json!({ "found": true, "value": { "n": 1 } }).to_string();
     let server = LlmServer::start([none, found].map(|said| ScriptedAnswer::text(&said).usage(usage)));

@@ -190,3 +190,39 @@ fn damaged_threads_are_named() {
     assert_eq!(home.uwf(&["thread", "cost", &thread]).code, Some(65));
     assert_eq!(home.uwf(&["thread", "cost", "ZZZZ"]).code, Some(69));
 }
+
+/// A program that uwf tells the model of the role is paid as that model.
+#[test]
+fn model_of_a_role_has_its_price() {
+    let home = home();
+    let usage = json!({ "input_tokens": 800_000, "cache_creation_input_tokens": 200_000, "output_tokens": 100_000 });
+    let message = json!({ "id": "m", "content": [{ "type": "text", "text": "---\nn: 1\n---" }], "usage": usage });
+    let lines = [
+        json!({ "type": "assistant", "message": message }),
+        json!({ "type": "result", "subtype": "success", "is_error": false, "result": "---\nn: 1\n---", "usage": usage }),
+    ];
+    let lines = lines.map(|line| line.to_string()).join("\n");
+    home.script("claude", &format!("#!/bin/sh\ncat > /dev/null\necho \"$*\" >> arguments\ncat <<'E'\n{lines}\nE\n"));
+    home.script("other", &format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{lines}\nE\n"));
+    home.config(
+        "agents:\n  c: { command: claude, output: text, config: { trace: claude } }\n\
+         \x20 m: { command: claude, args: [--model, claude-opus-4-5], output: text, config: { trace: claude } }\n\
+         \x20 o: { command: other, output: text, config: { trace: claude } }\ndefaultAgent: c\n",
+    );
+    home.put(
+        "count-rounds",
+        &counting_workflow(1).replace("    goal: Count.\n", "    goal: Count.\n    model: claude-sonnet-4-5\n"),
+    );
+    let cost = |agent: &str| {
+        let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--agent", agent]), "thread");
+        home.json(&["thread", "step", &thread]);
+        let report = costs(&home, &[&thread, "--by", "model"]);
+        json!([report["rows"][0]["name"], report["total"]["cost"], report["total"]["costUnknown"]])
+    };
+    let list = |amount: f64| json!([{ "currency": "USD", "amount": amount, "from": "list" }]);
+    assert_eq!(cost("c"), json!(["claude-sonnet-4-5", list(2.4 + 0.75 + 1.5), 0]));
+    assert_eq!(cost("m"), json!(["claude-opus-4-5", list(4.0 + 1.25 + 2.5), 0]), "its own arguments win");
+    assert_eq!(cost("o"), json!([null, [], 1]), "no one tells this program the model");
+    let arguments = std::fs::read_to_string(home.work().join("arguments")).unwrap();
+    assert_eq!(arguments, "--model claude-sonnet-4-5\n--model claude-opus-4-5\n");
+}

@@ -10,7 +10,8 @@ use crate::home;
 
 /// A model of which each answer costs half a dollar and 1,000 tokens.
 fn costly(answers: usize) -> LlmServer {
-    let usage = ScriptedUsage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.5) };
+    let usage =
+        ScriptedUsage { input: 900, output: 100, cached: None, cache_write: 0, reasoning: None, cost: Some(0.5) };
     LlmServer::start(vec![ScriptedAnswer::text("---\nn: 1\n---\nCounted.\n").usage(usage); answers])
 }
 
@@ -78,7 +79,8 @@ fn a_time_limit_ends_no_running_step() {
 
 #[test]
 fn failed_answers_of_a_model_count() {
-    let usage = ScriptedUsage { input: 900, output: 100, cached: None, reasoning: None, cost: Some(0.5) };
+    let usage =
+        ScriptedUsage { input: 900, output: 100, cached: None, cache_write: 0, reasoning: None, cost: Some(0.5) };
     let server = LlmServer::start(
         ["I will not say.", "Not now either.", "Never."].map(|text| ScriptedAnswer::text(text).usage(usage)),
     );

@@ -20,6 +20,7 @@ fn script_makes_the_table_from_public_prices() {
         "sample_spec": { "mode": "one of chat, embedding" },
         "small": chat("anthropic", json!({
             "input_cost_per_token": 3e-6, "output_cost_per_token": 1.5e-5, "cache_read_input_token_cost": 3e-7,
+            "cache_creation_input_token_cost": 3.75e-6,
             "output_cost_per_reasoning_token": 1.5e-5,
         })),
         "gemini/thinker": chat("gemini", json!({
@@ -48,7 +49,7 @@ fn script_makes_the_table_from_public_prices() {
             "date": "2026-11-02",
             "source": "a test",
             "providers": {
-                "anthropic": { "small": { "input": 3, "output": 15, "cached": 0.3 } },
+                "anthropic": { "small": { "input": 3, "output": 15, "cached": 0.3, "cacheWrite": 3.75 } },
                 "google": { "thinker": { "input": 0.1, "output": 0.4, "reasoning": 3.5 } },
                 "deepseek": { "seen": { "input": 1, "output": 2 } },
             },
