@@ -91,8 +91,15 @@ impl ArgumentHelp {
     }
 }
 
+/// The option of a run that waits for the end of usage limits.
+pub const WAIT_OPTION: &str = "wait";
+
 /// The name of an option where names are JSON: `max-steps` is `maxSteps`, and what a command expects is what was expected.
 pub fn json_name(option: &str) -> String {
+    // `wait` of a request or a tool is how long that itself waits.
+    if option == WAIT_OPTION {
+        return "waitForLimits".to_owned();
+    }
     let option = option.strip_prefix("expect-").map_or_else(|| option.to_owned(), |what| format!("expected-{what}"));
     let mut words = option.split('-');
     let first = words.next().unwrap_or_default().to_owned();

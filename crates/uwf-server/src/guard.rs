@@ -17,6 +17,8 @@ pub(crate) struct RequestGuard {
     hosts: Vec<String>,
     pub(crate) secret: ServerSecret,
     pub(crate) attempts: LoginAttempts,
+    /// Wrong signatures of hooks. They don't count for the secret, so that a sender with an old key locks nobody out.
+    pub(crate) signatures: LoginAttempts,
     /// Whether this server itself uses TLS.
     pub(crate) has_tls: bool,
 }
@@ -24,7 +26,14 @@ pub(crate) struct RequestGuard {
 impl RequestGuard {
     pub(crate) fn new(address: SocketAddr, hosts: Vec<String>, secret: ServerSecret, has_tls: bool) -> RequestGuard {
         let hosts = hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect();
-        RequestGuard { address, hosts, secret, attempts: LoginAttempts::default(), has_tls }
+        RequestGuard {
+            address,
+            hosts,
+            secret,
+            attempts: LoginAttempts::default(),
+            signatures: LoginAttempts::default(),
+            has_tls,
+        }
     }
 
     /// Name of the cookie. Browsers send the cookies of a host to all its ports, so each port has its own name.

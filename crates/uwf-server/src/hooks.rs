@@ -4,9 +4,11 @@
 mod received;
 mod signature;
 
+use std::net::IpAddr;
+
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
@@ -23,6 +25,8 @@ use crate::api::and_run;
 use crate::app::AppState;
 use crate::changes::{self, ChangeCommand, ChangeOutcome};
 use crate::failure::HttpFailure;
+use crate::guard::attempts::{self, LoginVerdict};
+use crate::guard::peer;
 
 /// Largest body of a delivery. Most are below 100 KiB. GitHub sends up to 25 MiB, but clients without the secret can also send bodies, and
 /// the server holds each in memory until it knows.
@@ -48,17 +52,30 @@ async fn receive(
     State(app): State<AppState>,
     Path(name): Path<String>,
     headers: HeaderMap,
+    extensions: Extensions,
     body: Bytes,
 ) -> Result<Response, HttpFailure> {
+    let from = peer(&extensions);
     // A task of its own, because a sender that hangs up must not stop it between start and run.
-    let done = tokio::spawn(async move { answer(&app, name, &headers, &body).await }).await;
+    let done = tokio::spawn(async move { answer(&app, name, &headers, (from, &body)).await }).await;
     done.map_err(HttpFailure::internal)?
 }
 
-async fn answer(app: &AppState, name: String, headers: &HeaderMap, body: &[u8]) -> Result<Response, HttpFailure> {
+async fn answer(
+    app: &AppState,
+    name: String,
+    headers: &HeaderMap,
+    (from, body): (Option<IpAddr>, &[u8]),
+) -> Result<Response, HttpFailure> {
     let hook = name.clone();
     let (signature, key) = app.read(move |home| key(home, &hook)).await?;
-    let id = signature::verified(signature, &key, headers, body).ok_or_else(|| {
+    let id = signature::verified(signature, &key, headers, body);
+    let compared = key.comparison(id.is_some());
+    let verdict = app.guard().map(|guard| guard.signatures.judge_comparison(compared, from));
+    if let Some(LoginVerdict::TooMany(wait)) = verdict {
+        return Ok(attempts::too_many_signatures(wait));
+    }
+    let id = id.ok_or_else(|| {
         // Without details: they would help only a forger.
         HttpFailure::new(StatusCode::UNAUTHORIZED, "this delivery is not signed with the secret of this hook")
     })?;

@@ -36,7 +36,7 @@ mod url;
 mod watch;
 
 pub use call::{ApiRequest, call};
-pub use command_line::{ArgumentHelp, ArgumentKind, CommandHelp, CommandLine, json_name};
+pub use command_line::{ArgumentHelp, ArgumentKind, CommandHelp, CommandLine, WAIT_OPTION, json_name};
 pub use connect::{ConnectError, ConnectEvent, ConnectSettings, GatewayUrl, NotAUrl, connect};
 pub use guard::token::{SECRET_VARIABLE, ServerSecret};
 pub use hooks::is_hook_secret;

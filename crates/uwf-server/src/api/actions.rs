@@ -22,9 +22,10 @@ use uwf_engine::views::show::{self, ThreadStatus};
 use super::and_run::{self, RUN};
 use super::answer;
 use super::start::{INPUT, INPUT_OF, LABEL, LABEL_OF, STRICT_LIMITS, with_labels, with_strict_limits};
+use super::yes_or_no::yes_or_no;
 use crate::app::AppState;
 use crate::changes::{self, ChangeCommand, ChangeOutcome};
-use crate::command_line::json_name;
+use crate::command_line::{WAIT_OPTION, json_name};
 use crate::failure::{self, HttpFailure, SentForm};
 use crate::fields::RequestFields;
 use crate::respond::wants_json;
@@ -74,7 +75,7 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
     ApiAction {
         name: "run",
         command: "run",
-        options: &["until", "steps", EXPECT_ATTEMPT],
+        options: &["until", "steps", WAIT_OPTION, EXPECT_ATTEMPT],
         is_long: true,
         note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
@@ -265,6 +266,12 @@ async fn change(
     }
     let mut change = ChangeCommand::new(action.command.split(' '));
     for (field, option) in &options {
+        if *option == WAIT_OPTION {
+            if yes_or_no(fields, field)? == Some(true) {
+                change.line.push(format!("--{option}"));
+            }
+            continue;
+        }
         if let Some(value) = fields.text(field).filter(|value| !value.is_empty()) {
             if action.name == "limit" && value.starts_with('+') {
                 return Err(HttpFailure::bad_request(format!("`{field}` must be the whole limit, not how much more"))

@@ -1,5 +1,7 @@
 //! Describes the API: a table of its endpoints. The commands define fields and queries, and their reports define the answers.
 
+mod hook;
+
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
@@ -202,7 +204,7 @@ const STATUSES: [(&str, &str); 11] = [
     ("404", "Not found (exit code 69)."),
     ("409", "The head of the thread has moved, or another process is stepping it (exit code 75)."),
     ("422", "A limit was reached, the agent failed, or its answer could not be used (exit codes 30, 40, 41)."),
-    ("429", "Too many wrong secrets."),
+    ("429", "Too many wrong secrets or signatures."),
     ("500", "Files, the configuration, or a bug (exit codes 70, 74, 78)."),
 ];
 
@@ -228,6 +230,7 @@ pub(crate) fn document(commands: &CommandLine) -> Value {
         let operation = of_action(action, commands, &mut generator);
         add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", operation);
     }
+    paths.insert(hook::PATH.to_owned(), hook::path_item(&mut generator));
     let mut schemas = generator.take_definitions(true);
     schemas.insert("Failure".to_owned(), failure());
     json!({
@@ -437,6 +440,13 @@ fn failure() -> Value {
                     "message": { "type": "string" },
                     "hints": { "type": "array", "items": { "type": "string" } },
                     "exitCode": { "type": ["integer", "null"] },
+                    "until": { "type": "integer", "description": "When a usage limit ends, Unix milliseconds." },
+                    "answered": {
+                        "type": "object",
+                        "description": "The answer that came first: its author and its time in Unix milliseconds.",
+                        "required": ["at"],
+                        "properties": { "by": { "type": "string" }, "at": { "type": "integer" } },
+                    },
                 },
             },
         },

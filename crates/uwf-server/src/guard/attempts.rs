@@ -1,4 +1,4 @@
-//! Limits attempts to guess the secret.
+//! Limits attempts to guess the secret, or the secret of a hook.
 //!
 //! A secret that uwf generated has 160 bits. Guessing it is hopeless at any rate, so it is accepted after any number of wrong attempts, and
 //! an attacker can't lock its owner out. A secret that a person chose may be weak, so attempts are limited per address and for all
@@ -56,10 +56,15 @@ struct LoginHistory {
 impl LoginAttempts {
     /// Compares a given secret with the right one, unless there were too many wrong attempts.
     pub(crate) fn judge(&self, secret: &ServerSecret, given: &str, from: Option<IpAddr>) -> LoginVerdict {
+        self.judge_comparison(secret.compare(given), from)
+    }
+
+    /// Judges a secret, or a signature made with one, that was compared before.
+    pub(crate) fn judge_comparison(&self, compared: SecretComparison, from: Option<IpAddr>) -> LoginVerdict {
         let from = from.map(network);
         let mut inner = self.0.lock();
         let wait = inner.wait(from);
-        match (secret.compare(given), wait) {
+        match (compared, wait) {
             (SecretComparison::Strong, _) | (SecretComparison::Chosen, None) => {
                 if inner.known.len() < MOST_KNOWN {
                     inner.known.insert(from);
@@ -102,13 +107,20 @@ fn network(address: IpAddr) -> IpAddr {
 
 /// The answer to an attempt after too many.
 pub(crate) fn too_many(secret: &ServerSecret, wait: Duration) -> Response {
+    let hint = (!secret.is_chosen()).then_some("the link that `uwf serve` printed works at once");
+    after_too_many("secrets", wait, hint)
+}
+
+/// The answer to a delivery after too many with a wrong signature.
+pub(crate) fn too_many_signatures(wait: Duration) -> Response {
+    after_too_many("signatures", wait, None)
+}
+
+fn after_too_many(what: &str, wait: Duration, hint: Option<&str>) -> Response {
     let seconds = wait.as_secs().max(1);
-    let failure =
-        HttpFailure::new(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong secrets; try again in {seconds} s"));
-    let failure = match secret.is_chosen() {
-        true => failure,
-        false => failure.hint("the link that `uwf serve` printed works at once"),
-    };
+    let message = format!("too many wrong {what}; try again in {seconds} s");
+    let failure = HttpFailure::new(StatusCode::TOO_MANY_REQUESTS, message);
+    let failure = hint.into_iter().fold(failure, HttpFailure::hint);
     ([(header::RETRY_AFTER, seconds.to_string())], failure).into_response()
 }
 

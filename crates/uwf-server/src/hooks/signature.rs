@@ -9,6 +9,8 @@ use ring::digest::{SHA256, digest};
 use ring::hmac::{self, HMAC_SHA256};
 use uwf_core::config::HookSignature;
 
+use crate::guard::token::SecretComparison;
+
 /// Most seconds between the timestamp of a delivery and now, before or after, as the specification says.
 const TOLERANCE: u64 = 5 * 60;
 
@@ -18,8 +20,15 @@ const STANDARD_PREFIX: &str = "whsec_";
 /// Headers that may have the id of a delivery which is signed GitHub's way, in this order. The signature does not cover them.
 const DELIVERY_HEADERS: [&str; 3] = ["x-github-delivery", "webhook-id", "idempotency-key"];
 
+/// Bytes from which a secret can't be guessed, at any rate: the least that the specification of Standard Webhooks allows.
+const UNGUESSABLE: usize = 24;
+
 /// The key that verifies signatures.
-pub(super) struct HookKey(hmac::Key);
+pub(super) struct HookKey {
+    key: hmac::Key,
+    /// Whether its secret may be short enough to guess.
+    is_weak: bool,
+}
 
 impl HookKey {
     /// The key of a secret; `None` if the secret does not have the form of its kind.
@@ -31,7 +40,19 @@ impl HookKey {
                 BASE64_NOPAD.decode(text.as_bytes()).ok()?
             }
         };
-        (!bytes.is_empty()).then(|| HookKey(hmac::Key::new(HMAC_SHA256, &bytes)))
+        let key = || HookKey { key: hmac::Key::new(HMAC_SHA256, &bytes), is_weak: bytes.len() < UNGUESSABLE };
+        (!bytes.is_empty()).then(key)
+    }
+}
+
+impl HookKey {
+    /// How far a signature proves that its sender has the secret.
+    pub(super) fn comparison(&self, is_verified: bool) -> SecretComparison {
+        match (is_verified, self.is_weak) {
+            (true, false) => SecretComparison::Strong,
+            (true, true) => SecretComparison::Chosen,
+            (false, _) => SecretComparison::Wrong,
+        }
     }
 }
 
@@ -51,7 +72,7 @@ pub(super) fn verified(signature: HookSignature, key: &HookKey, headers: &Header
 fn of_github(key: &HookKey, headers: &HeaderMap, body: &[u8]) -> Option<String> {
     let given = only(headers, "x-hub-signature-256")?.strip_prefix("sha256=")?;
     let given = HEXLOWER_PERMISSIVE.decode(given.as_bytes()).ok()?;
-    hmac::verify(&key.0, body, &given).ok()?;
+    hmac::verify(&key.key, body, &given).ok()?;
     let named = DELIVERY_HEADERS.iter().find_map(|name| headers.get(*name));
     match named {
         Some(id) => id.to_str().ok().map(str::to_owned),
@@ -67,7 +88,7 @@ fn of_standard(key: &HookKey, headers: &HeaderMap, body: &[u8], now: u64) -> Opt
     let given = only(headers, "webhook-signature")?.split(' ').filter_map(|one| one.strip_prefix("v1,"));
     let is_signed = given
         .filter_map(|one| BASE64.decode(one.as_bytes()).ok())
-        .any(|one| hmac::verify(&key.0, &signed, &one).is_ok());
+        .any(|one| hmac::verify(&key.key, &signed, &one).is_ok());
     (is_signed && is_recent).then(|| id.to_owned())
 }
 

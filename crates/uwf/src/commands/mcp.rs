@@ -10,7 +10,7 @@ use agent_kit::mcp::protocol::{McpTool, ToolOutcome, ToolSet};
 use serde_json::{Map, Value, json};
 use uwf_call::{UwfCall, UwfCallEnd};
 use uwf_engine::root::home::ROOT_VARIABLES;
-use uwf_server::{CommandLine, json_name};
+use uwf_server::{CommandLine, WAIT_OPTION, json_name};
 
 use crate::context::CommandContext;
 use crate::printer::{CommandResult, PrintableReport};
@@ -131,7 +131,13 @@ const TOOLS: &[McpToolDefinition] = &[
         ..reads(
             "run",
             "thread run",
-            &[THREAD, McpToolArgument::Option("until"), McpToolArgument::Option("steps"), McpToolArgument::Wait],
+            &[
+                THREAD,
+                McpToolArgument::Option("until"),
+                McpToolArgument::Option("steps"),
+                McpToolArgument::Option(WAIT_OPTION),
+                McpToolArgument::Wait,
+            ],
         )
     },
     reads("show", "thread show", &[THREAD]),
@@ -170,6 +176,14 @@ impl McpToolArgument {
             McpToolArgument::Input => INPUT.to_owned(),
             McpToolArgument::Labels => LABELS.to_owned(),
             McpToolArgument::Wait => WAITED.to_owned(),
+        }
+    }
+
+    /// The option of the command that it is; empty for other arguments.
+    fn option(self) -> &'static str {
+        match self {
+            McpToolArgument::Option(option) | McpToolArgument::Named(_, option) => option,
+            _ => "",
         }
     }
 
@@ -254,6 +268,11 @@ impl McpToolDefinition {
                     posted.insert(name.clone(), values.clone());
                     continue;
                 }
+                (Some(Value::Bool(is_given)), Some("boolean")) => {
+                    line.extend(is_given.then(|| format!("--{}", argument.option())));
+                    continue;
+                }
+                (Some(_), Some("boolean")) => return Err(format!("`{name}` must be true or false")),
                 (Some(Value::String(text)), _) => text.clone(),
                 (Some(Value::Number(number)), Some("integer" | "number")) => number.to_string(),
                 (Some(_), Some("object")) => return Err(format!("`{name}` must be an object")),

@@ -9,7 +9,8 @@ use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::hooks::{
-    COUNTING, SECRET, TRIAGE, deliver, deliver_text, home_with_hooks, opened, signature, standard_signature,
+    COUNTING, SECRET, TRIAGE, deliver, deliver_text, home_with_hooks, opened, signature, signature_with,
+    standard_signature,
 };
 
 fn threads(home: &TestHome) -> Vec<Value> {
@@ -109,7 +110,11 @@ fn wrong_or_missing_signature_is_rejected() {
     let sha1 = "sha1=0123456789012345678901234567890123456789";
     let cut = &right[..right.len() - 2];
     for wrong in [&right.replace("sha256=", "sha256=0"), cut, "sha256=", sha1, &signature(&format!("{body} "))] {
-        let answer = send(&[("x-hub-signature-256", wrong)], &body);
+        // Too many wrong signatures would get another answer.
+        let server = TestServer::start(&home, &["--hooks"]);
+        let kind = [("content-type", "application/json"), ("x-github-delivery", "d-1"), ("x-github-event", "issues")];
+        let signed = [&kind[..], &[("x-hub-signature-256", wrong)]].concat();
+        let answer = server.send("POST", "/hooks/triage", &signed, &body);
         // Neither says which it is: that would help a forger.
         assert_eq!((answer.status, &answer.body), (401, &none.body), "{wrong}");
     }
@@ -118,6 +123,41 @@ fn wrong_or_missing_signature_is_rejected() {
     assert_eq!(send(&[("authorization", &server.bearer())], &body).status, 401);
     assert!(!none.body.contains("TRIAGE_SECRET") && !none.body.contains(SECRET));
     assert_eq!(threads(&home), Vec::<Value>::new());
+}
+
+/// Neither a forger nor a sender with an old key locks out those with the right key, or the dashboard.
+#[test]
+fn wrong_signatures_are_limited() {
+    let home = home_with_hooks(COUNTING, TRIAGE);
+    let server = TestServer::start(&home, &["--hooks"]);
+    let (body, kind) = (opened(42, "It crashes").to_string(), ("content-type", "application/json"));
+    let wrong = signature(&format!("{body} "));
+    let forged = || server.send("POST", "/hooks/triage", &[kind, ("x-hub-signature-256", &wrong)], &body);
+    for _ in 0..5 {
+        assert_eq!(forged().status, 401);
+    }
+    let limited = forged();
+    assert_eq!(limited.status, 429, "{limited:?}");
+    assert!(limited.body.contains("too many wrong signatures; try again in "), "{limited:?}");
+    let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&seconds), "{seconds}");
+    assert_eq!(
+        deliver(&server, "triage", "d-1", &opened(42, "It crashes")).status,
+        201,
+        "the key is too long to guess"
+    );
+    assert_eq!(server.get("/api/threads").status, 200);
+
+    // A short key could be guessed, so the right one is not tried either.
+    std::fs::write(home.root().join(".env"), "TRIAGE_SECRET=short\n").unwrap();
+    let right = signature_with("short", &body);
+    let short = |server: &TestServer| {
+        let headers =
+            [kind, ("x-github-event", "issues"), ("x-github-delivery", "d-2"), ("x-hub-signature-256", &right)];
+        server.send("POST", "/hooks/triage", &headers, &body).status
+    };
+    assert_eq!(short(&server), 429);
+    assert_eq!(short(&TestServer::start(&home, &["--hooks"])), 201);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use uwf_testing::machine::TestMachine;
 use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::hooks::{COUNTING, TRIAGE, deliver, home_with_hooks, opened};
 use crate::fixtures::people::staffed;
 use crate::home;
 
@@ -122,6 +123,7 @@ fn answers_fit_the_schemas_of_the_document() {
     reads(&mut api, &home, &thread);
     gateway(&mut api, &home);
     person(&mut api);
+    hook(&mut api);
     let paths = api.document["paths"].as_object().unwrap();
     let described = paths.iter().flat_map(|(path, item)| {
         item.as_object().unwrap().keys().map(|method| (method.clone(), path.clone())).collect::<Vec<_>>()
@@ -198,5 +200,22 @@ fn person(api: &mut DescribedOperation) {
     other.act(&thread, "step", json!({}), 200);
     other.act(&thread, "step", json!({}), 202);
     other.act(&thread, "answer", json!({ "data": { "approved": true } }), 200);
+    api.called.append(&mut other.called);
+}
+
+/// A delivery of a webhook, to a server of its own.
+fn hook(api: &mut DescribedOperation) {
+    let home = home_with_hooks(COUNTING, TRIAGE);
+    let mut other = DescribedOperation::new(TestServer::start(&home, &["--hooks"]));
+    let (path, payload) = ("/hooks/{name}", opened(42, "It crashes"));
+    let unsigned = other.server.send("POST", "/hooks/triage", &[("content-type", "application/json")], "{}");
+    for (status, answer) in [
+        (201, deliver(&other.server, "triage", "d-1", &payload)),
+        (200, deliver(&other.server, "triage", "d-1", &payload)),
+        (401, unsigned),
+    ] {
+        assert_eq!(answer.status, status, "{answer:?}");
+        other.check("post", path, &answer);
+    }
     api.called.append(&mut other.called);
 }
