@@ -14,7 +14,8 @@ use uwf_engine::root::older_config;
 use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::root::thread_ids;
-use uwf_engine::views::show;
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::show::{self, ThreadStatus};
 
 use crate::error::CommandError;
 use crate::printer::CommandPrinter;
@@ -160,7 +161,10 @@ impl CommandContext {
 
     /// Adds the current state of a thread to a failure, if the state is readable.
     pub(crate) fn with_state_of(&self, thread: &ThreadId, failure: CommandError) -> CommandError {
-        let standing = show::show(&self.home, thread).ok().and_then(|shown| serde_json::to_value(shown).ok());
+        let shown = show::show(&self.home, thread).ok();
+        let until = failure.until.or_else(|| reply_end(&failure, shown.as_ref()?));
+        let failure = CommandError { until, ..failure };
+        let standing = shown.and_then(|shown| serde_json::to_value(shown).ok());
         failure.knowing(standing.unwrap_or_else(|| json!({ "thread": thread })))
     }
 
@@ -196,4 +200,9 @@ impl CommandContext {
         }
         Ok(found.hash)
     }
+}
+
+/// When a thread that waits for a reply continues without it, Unix milliseconds.
+pub(crate) fn reply_end(failure: &CommandError, shown: &ThreadStatus) -> Option<u64> {
+    shown.until.filter(|_| failure.kind == ErrorKind::Waiting && shown.state == ThreadState::Waiting)
 }

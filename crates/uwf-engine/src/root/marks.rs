@@ -63,7 +63,7 @@ pub struct MarkReason {
     /// The question to a person, if it has more than one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
-    /// For the usage limit of an agent: when it ends, Unix milliseconds. The thread can continue then.
+    /// When the thread can continue, Unix milliseconds: at the end of a usage limit, or of the wait for a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
 }

@@ -15,6 +15,7 @@ mod agent_run;
 mod agent_submit;
 mod any_bytes;
 mod api;
+mod ask_timeout;
 mod beginning;
 mod binding;
 mod byte_order_mark;

@@ -4,7 +4,6 @@
 use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-use super::failure::OF_ATTEMPTS;
 use crate::attempt::child_threads::{self, MAX_ANCESTORS};
 use crate::attempt::settings::ThreadSettings;
 use crate::error::{ErrorKind, Result};
@@ -15,12 +14,15 @@ use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::thread::load::Thread;
 use crate::thread::state::{self, ThreadState};
 
+/// Marks that the end of an attempt sets.
+pub(super) const OF_ATTEMPTS: [ThreadMark; 3] = [ThreadMark::Waiting, ThreadMark::Limited, ThreadMark::Stuck];
+
 /// The child threads of one role, as far as they decide whether the role can continue.
 #[derive(Default)]
 struct ChildStates {
     /// Why children have stopped, each with its state.
     stopped: Vec<(ThreadState, String)>,
-    /// When the first usage limit of a child ends.
+    /// When the first child can continue: at the end of a usage limit, or of the wait for a reply.
     until: Option<u64>,
     /// Whether a child is ready for its next step.
     is_any_ready: bool,
@@ -61,6 +63,13 @@ pub(crate) fn mark_with_children(home: &Home, id: &ThreadId) {
         log!(log, "W8K3M5QD", Warn, "the thread keeps its mark: {}", error.message);
     }
     mark_again(home, id, ChildChange::Continued);
+}
+
+/// When the first active child of a thread at its head can continue, Unix milliseconds; `None` if none has such a time.
+pub(super) fn first_end(home: &Home, id: &ThreadId, head: NodeHash) -> Result<Option<u64>> {
+    let mut children = ChildStates::default();
+    children.read(home, id, head)?;
+    Ok(children.until)
 }
 
 fn try_mark_again(home: &Home, child: &ThreadId, change: ChildChange) -> Result<()> {
@@ -105,7 +114,7 @@ fn mark_by_children(
     let Some(mark) = mark else { return Ok(()) };
     let role = known.as_ref().and_then(|known| known.role.clone()).unwrap_or_default();
     let why: Vec<&str> = children.stopped.iter().map(|(_, why)| why.as_str()).collect();
-    let until = children.until.filter(|_| mark == ThreadMark::Limited);
+    let until = children.until.filter(|_| matches!(mark, ThreadMark::Limited | ThreadMark::Waiting));
     let reason = MarkReason { head: Some(head), until, ..MarkReason::from_message(mark, &role, &why.join("\n")) };
     let since = known.filter(|_| mark == earlier).map_or(reason.since, |known| known.since);
     marks::set(home, parent, mark, &MarkReason { since, ..reason })

@@ -17,7 +17,7 @@ use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::worktree;
 use crate::error::{AtPath, Error, Result};
 use crate::root::log::log;
-use crate::root::marks::{self, ThreadMark};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::{node_types, sharing};
 use crate::thread::closure::{self, ClosureBounds};
 use crate::verbs::reextract::{self, ReadableAttempt};
@@ -82,9 +82,13 @@ impl StepInProgress<'_, '_> {
             return Ok(None);
         }
         let why = &asked.error;
-        // Its keeper may have died before it set the mark.
-        if marks::get(self.home, &self.thread.id, ThreadMark::Waiting).is_none() {
-            self.mark(ThreadMark::Waiting, role, why);
+        let until = self.reply_end(last, role);
+        match marks::get(self.home, &self.thread.id, ThreadMark::Waiting) {
+            Some(known) if known.until == until => {}
+            // `askTimeout` has changed.
+            Some(known) => self.set_mark(ThreadMark::Waiting, &MarkReason { until, ..known }),
+            // Its keeper may have died before it set the mark.
+            None => self.mark_error(ThreadMark::Waiting, role, &Error::waiting(why)),
         }
         Ok(Some(Error::waiting(why)))
     }

@@ -4,7 +4,8 @@ use json_cas::{Head, HeadsError, NodeHash};
 use uwf_core::config::EXTRACT;
 use uwf_core::workflow::{GROUP_AGENT, is_text};
 
-use super::{BegunAttempt, StepInProgress};
+use super::ancestors::{self, OF_ATTEMPTS};
+use super::{BegunAttempt, StepInProgress, replies};
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::{child_threads, environment, leftover};
@@ -13,9 +14,6 @@ use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::missing_thread;
-
-/// Marks that the end of an attempt sets.
-pub(super) const OF_ATTEMPTS: [ThreadMark; 3] = [ThreadMark::Waiting, ThreadMark::Limited, ThreadMark::Stuck];
 
 /// Why the head did not move to a finished step.
 pub(super) enum HeadMoveFailure {
@@ -244,10 +242,28 @@ impl StepInProgress<'_, '_> {
         self.set_mark(mark, &MarkReason { head: Some(self.thread.head), ..MarkReason::from_message(mark, role, why) });
     }
 
-    /// Marks the thread with an error; for a usage limit, until its end.
+    /// Marks the thread with an error; for a usage limit, until its end, and for a question, until `askTimeout`.
     pub(super) fn mark_error(&self, mark: ThreadMark, role: &str, error: &Error) {
         let reason = MarkReason::from_message(mark, role, &error.message);
-        self.set_mark(mark, &MarkReason { head: Some(self.thread.head), until: error.limit_end(), ..reason });
+        let until = match mark {
+            ThreadMark::Waiting => {
+                let last = recorded::read(self.home, &self.thread.id).ok().flatten();
+                last.and_then(|last| self.reply_end(&last, role))
+            }
+            _ => error.limit_end(),
+        };
+        self.set_mark(mark, &MarkReason { head: Some(self.thread.head), until, ..reason });
+    }
+
+    /// When a thread that waits continues without a reply: at the end of its agent's question, or of the first question below it.
+    pub(super) fn reply_end(&self, last: &RecordedAttempt, role: &str) -> Option<u64> {
+        match last.question_at(self.thread.head, role) {
+            Some(_) => self.plan.config.ask_timeout.map(|limit| replies::end(last, limit)),
+            None if last.opened.agent.plays_by_threads() => {
+                ancestors::first_end(self.home, &self.thread.id, self.thread.head).ok().flatten()
+            }
+            None => None,
+        }
     }
 
     /// Marks a thread whose next role can't be chosen. Every step finds the same fault, so the mark is set only the first time.
@@ -266,7 +282,7 @@ impl StepInProgress<'_, '_> {
         }
     }
 
-    fn set_mark(&self, mark: ThreadMark, reason: &MarkReason) {
+    pub(super) fn set_mark(&self, mark: ThreadMark, reason: &MarkReason) {
         let others: Vec<ThreadMark> = OF_ATTEMPTS.into_iter().filter(|other| *other != mark).collect();
         let set = marks::clear(self.home, &self.thread.id, &others)
             .and_then(|()| marks::set(self.home, &self.thread.id, mark, reason));

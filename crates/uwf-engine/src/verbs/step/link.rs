@@ -4,8 +4,9 @@ use json_cas::{NodeHash, SwapOutcome};
 use uwf_core::agent_name::AgentName;
 use uwf_core::moderator::NextAction;
 
+use super::ancestors::OF_ATTEMPTS;
 use super::check;
-use super::failure::{HeadMoveFailure, OF_ATTEMPTS};
+use super::failure::HeadMoveFailure;
 use super::{StepInProgress, StepReport, UpcomingRole};
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::recorded::{self, AttemptOpening, FinishedStep};

@@ -49,13 +49,18 @@ pub(crate) fn record(
     Ok(RecordedReply { reply, counts })
 }
 
+/// When the question of an attempt is older than the limit, Unix milliseconds.
+pub(super) fn end(last: &RecordedAttempt, limit: Duration) -> u64 {
+    let waits_since = last.closed.as_ref().map_or(last.opened.opened_at, |closed| closed.closed_at);
+    waits_since.saturating_add(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// Replies to a question that is older than the limit. Returns whether it is. The caller holds the lock of the thread.
 ///
 /// # Errors
 /// Errors of the store and the record.
 pub(super) fn expire(home: &Home, last: &RecordedAttempt, question: &str, limit: Duration) -> Result<bool> {
-    let waits_since = last.closed.as_ref().map_or(last.opened.opened_at, |closed| closed.closed_at);
-    if u128::from(ids::now_ms().saturating_sub(waits_since)) < limit.as_millis() {
+    if ids::now_ms() < end(last, limit) {
         return Ok(false);
     }
     let text = format!(

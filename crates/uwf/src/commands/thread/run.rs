@@ -101,7 +101,7 @@ pub(crate) struct Args {
     attempt: ExpectAttempt,
     #[command(flatten)]
     on: on::EngineArgs,
-    /// If an agent is at its usage limit, wait until the limit ends and continue.
+    /// If an agent is at its usage limit, wait until the limit ends and continue; for a question, wait for a reply or for `askTimeout`.
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -180,13 +180,14 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
                     Ok(None) => continue,
                     Err(error) => return stopped(context, &thread, error),
                 },
-                None => match error.until.filter(|_| args.wait).and_then(|end| limits.next(context, &thread, end)) {
-                    Some(until) => {
-                        limit_wait::wait(context, &error, until, &mut signals);
-                        continue;
+                None => {
+                    let error = CommandError { until: limit_wait::end(context, &thread, &error), ..error };
+                    match error.until.filter(|_| args.wait).and_then(|end| limits.next(context, &thread, end)) {
+                        Some(until) => limit_wait::wait(context, &thread, &error, until, &mut signals),
+                        None => return stopped(context, &thread, error),
                     }
-                    None => return stopped(context, &thread, error),
-                },
+                    continue;
+                }
             },
         };
         steps += 1;

@@ -1,4 +1,4 @@
-//! Waiting for the end of a usage limit.
+//! Waiting for the end of a usage limit, or for the reply to a question until `askTimeout`.
 
 use std::time::Duration;
 
@@ -7,14 +7,20 @@ use uwf_core::config::{LONGEST_RETRY_WAIT, USUAL_RETRY_WAIT};
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::ids;
+use uwf_engine::root::marks::{self, ThreadMark};
+use uwf_engine::views::show;
 
-use crate::context::CommandContext;
+use crate::context::{CommandContext, reply_end};
 use crate::error::CommandError;
 use crate::table;
 
 /// Most usage limits in a row at one head of a thread.
 const MOST_LIMITS: u32 = 30;
+
+/// Time between two looks whether a person has replied, in milliseconds.
+const LOOK: u64 = 200;
 
 /// The usage limits in a row at the head of a thread. A notice may say again and again that its limit ends at once.
 #[derive(Debug, Clone, Default)]
@@ -43,14 +49,38 @@ impl LimitStreak {
     }
 }
 
-/// Waits until a time in Unix milliseconds, or until a stop signal. Says why.
-pub(super) fn wait(context: &CommandContext, why: &CommandError, until: u64, signals: &mut SignalListener) {
+/// When a thread that stopped with an error can continue, Unix milliseconds.
+pub(super) fn end(context: &CommandContext, thread: &ThreadId, error: &CommandError) -> Option<u64> {
+    error.until.or_else(|| reply_end(error, &show::show(&context.home, thread).ok()?))
+}
+
+/// Whether a thread still waits for a reply.
+pub(super) fn waits(context: &CommandContext, thread: &ThreadId) -> bool {
+    marks::get(&context.home, thread, ThreadMark::Waiting).is_some()
+}
+
+/// Waits until a time in Unix milliseconds, until a stop signal, or until a person has replied. Says why.
+pub(super) fn wait(
+    context: &CommandContext,
+    thread: &ThreadId,
+    why: &CommandError,
+    until: u64,
+    signals: &mut SignalListener,
+) {
     let left = left(until);
     if !left.is_zero() {
         context.printer.talk(&format!("waiting {}: {}", table::duration(left), one_line(&why.error)));
     }
     // The next step reports the signal.
-    let _ = signals.wait_until(until);
+    if why.kind != ErrorKind::Waiting {
+        let _ = signals.wait_until(until);
+        return;
+    }
+    while !self::left(until).is_zero() && waits(context, thread) {
+        if signals.wait_until(until.min(ids::now_ms().saturating_add(LOOK))).is_some() {
+            return;
+        }
+    }
 }
 
 /// The time until then.

@@ -56,7 +56,7 @@ pub(super) struct RunAllOptions {
     pub(super) until: Option<String>,
     /// Maximum number of steps per thread.
     pub(super) most: Option<u64>,
-    /// Wait for the end of usage limits.
+    /// Wait for the end of usage limits and for replies.
     pub(super) wait: bool,
 }
 
@@ -67,16 +67,24 @@ struct QueuedRun {
     until: Option<String>,
     /// Maximum number of steps.
     most: Option<u64>,
-    /// Unix milliseconds of the end of a usage limit, before which it is not run.
+    /// Unix milliseconds of the end of a usage limit or of a question, before which it is not run.
     due: u64,
+    /// Whether it is run as soon as it no longer waits for a reply.
+    waits: bool,
     /// The usage limits that it has reached.
     limits: LimitStreak,
 }
 
 impl QueuedRun {
-    /// The rest of a run that has reached a usage limit.
-    fn rest(mut self, context: &CommandContext, steps_before: u64, limit_end: u64) -> Option<QueuedRun> {
-        self.due = self.limits.next(context, &self.thread, limit_end)?;
+    /// Whether it can run now.
+    fn is_due(&self, context: &CommandContext) -> bool {
+        limit_wait::left(self.due).is_zero() || (self.waits && !limit_wait::waits(context, &self.thread))
+    }
+
+    /// The rest of a run that has reached a usage limit, or waits for a reply.
+    fn rest(mut self, context: &CommandContext, steps_before: u64, (end, waits): (u64, bool)) -> Option<QueuedRun> {
+        self.due = self.limits.next(context, &self.thread, end)?;
+        self.waits = waits;
         let made = steps(context, &self.thread).saturating_sub(steps_before);
         // A run without a step to make ends at once, before the next limit.
         let most = self.most.map(|most| most.saturating_sub(made));
@@ -99,9 +107,10 @@ fn steps(context: &CommandContext, thread: &ThreadId) -> u64 {
     steps.and_then(|steps| u64::try_from(steps).ok()).unwrap_or_default()
 }
 
-/// When the usage limit ends that stopped a thread.
-fn limit_end(result: &ThreadResult) -> Option<u64> {
-    result.report.get("error")?["until"].as_u64()
+/// When a thread that stopped can continue, and whether it waits for a reply.
+fn end(result: &ThreadResult) -> Option<(u64, bool)> {
+    let until = result.report.get("error")?["until"].as_u64()?;
+    Some((until, result.exit_code == Some(i32::from(ErrorKind::Waiting.exit_code()))))
 }
 
 /// The results of all threads.
@@ -171,7 +180,7 @@ pub(super) fn run(
     std::thread::scope(|scope| {
         loop {
             while stop.is_none() && running.len() < all.jobs {
-                let Some(at) = waiting.iter().position(|run| limit_wait::left(run.due).is_zero()) else { break };
+                let Some(at) = waiting.iter().position(|run| run.is_due(context)) else { break };
                 let run = waiting.remove(at);
                 let (thread, steps) = (run.thread.clone(), steps(context, &run.thread));
                 let (child, files) = start(context, &run)?;
@@ -195,11 +204,12 @@ pub(super) fn run(
             }
             for over in receive.try_iter() {
                 let run = running.remove(&over.thread);
-                let limit_end = limit_end(&over).filter(|_| all.wait && stop.is_none());
-                match run.zip(limit_end).and_then(|(before, end)| before.run.rest(context, before.steps, end)) {
+                let end = end(&over).filter(|_| all.wait && stop.is_none());
+                match run.zip(end).and_then(|(before, end)| before.run.rest(context, before.steps, end)) {
                     Some(rest) => {
                         let left = table::duration(limit_wait::left(rest.due));
-                        printer.talk(&format!("{} waits {left} for the end of a usage limit", over.thread));
+                        let what = if rest.waits { "a reply" } else { "the end of a usage limit" };
+                        printer.talk(&format!("{} waits {left} for {what}", over.thread));
                         waiting.push(rest);
                     }
                     None => ended.push(over),
@@ -220,6 +230,7 @@ struct WantedRun {
     thread: ThreadId,
     workflow: Option<NodeHash>,
     due: u64,
+    waits: bool,
 }
 
 /// The threads that filters select, oldest first. Child threads are skipped: their parents run them.
@@ -228,7 +239,7 @@ fn filtered(
     all: &RunAllOptions,
     filters: &ThreadFilterArgs,
 ) -> Result<Vec<WantedRun>, CommandError> {
-    // A thread whose usage limit is over is as good as active.
+    // A thread whose usage limit or wait is over is as good as active.
     let is_due = |row: &ThreadRow| row.until.is_some_and(|until| all.wait || limit_wait::left(until).is_zero());
     let is_wanted = |row: &ThreadRow| {
         !filters.state.is_empty()
@@ -239,7 +250,10 @@ fn filtered(
     let rows = selection::rows(context, filters, &[], is_wanted)?;
     Ok(rows
         .into_iter()
-        .map(|row| WantedRun { thread: row.thread, workflow: row.workflow, due: row.until.unwrap_or_default() })
+        .map(|row| {
+            let (due, waits) = (row.until.unwrap_or_default(), row.state == ThreadState::Waiting);
+            WantedRun { thread: row.thread, workflow: row.workflow, due, waits }
+        })
         .collect())
 }
 
@@ -248,7 +262,7 @@ fn heads(context: &CommandContext, threads: Vec<ThreadId>) -> Result<Vec<WantedR
     let mut wanted = Vec::new();
     for thread in threads {
         let workflow = Thread::active(&context.home, &thread).ok().map(|(loaded, _)| loaded.start.workflow);
-        wanted.push(WantedRun { thread, workflow, due: 0 });
+        wanted.push(WantedRun { thread, workflow, due: 0, waits: false });
     }
     Ok(wanted)
 }
@@ -267,6 +281,7 @@ fn queued(
             until: all.until.clone().filter(|_| has_role),
             most: all.most,
             due: run.due,
+            waits: run.waits,
             limits: LimitStreak::default(),
         }
     });
