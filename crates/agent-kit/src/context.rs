@@ -8,8 +8,8 @@ use json_cas::{CompiledSchema, NodeHash, SchemaViolation};
 use serde_json::Value;
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::{self, ContentNode, ReactSession, StepNode, TypedPayload};
-use uwf_core::prompt::{AgentPrompt, AnswerForm, PromptInput, QuestionReply, branch_brief, brief, build};
-use uwf_core::thread::{Step, ThreadId};
+use uwf_core::prompt::{AgentPrompt, AnswerForm, PromptInput, branch_brief, brief, build};
+use uwf_core::thread::{QuestionReply, Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
 use uwf_engine::attempt::recorded::{

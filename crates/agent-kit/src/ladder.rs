@@ -17,6 +17,7 @@ use uwf_core::extract::{self, Extraction, ExtractionFailure};
 use uwf_core::node::{ExtractedBy, RungResult as RungRecord};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::workflow::is_text;
+use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::error::Result;
 
 use crate::answer::AgentAnswer;
@@ -84,6 +85,8 @@ pub struct LadderDescent<'a> {
     prompt: &'a dyn Fn() -> String,
     /// Store that must contain the nodes that a value references.
     store: Option<&'a Store>,
+    /// Whether a person answers.
+    is_human: bool,
     /// All rungs tried so far.
     pub rungs: Vec<RungRecord>,
     /// Number of turns at the end that belong to the extraction model.
@@ -93,12 +96,28 @@ pub struct LadderDescent<'a> {
 impl<'a> LadderDescent<'a> {
     /// A climb for a text without a thread.
     pub fn new(form: AnswerForm, schema: &'a CompiledSchema) -> LadderDescent<'a> {
-        LadderDescent { schema, form, prompt: &String::new, store: None, rungs: Vec::new(), read_turns: 0 }
+        LadderDescent {
+            schema,
+            form,
+            prompt: &String::new,
+            store: None,
+            is_human: false,
+            rungs: Vec::new(),
+            read_turns: 0,
+        }
     }
 
     /// A climb for an answer of the context's role.
     pub fn for_context(context: &'a AgentContext<'_>, form: AnswerForm) -> LadderDescent<'a> {
-        LadderDescent { store: Some(context.thread().home().store()), ..LadderDescent::new(form, context.schema()) }
+        let is_human = context.attempt().is_some_and(|attempt| attempt.opened.agent.is_built_in(HUMAN));
+        let store = Some(context.thread().home().store());
+        LadderDescent { store, is_human, ..LadderDescent::new(form, context.schema()) }
+    }
+
+    /// Marks the answer as a person's, whose remarks may contradict the values.
+    #[must_use]
+    pub fn of_person(self) -> LadderDescent<'a> {
+        LadderDescent { is_human: true, ..self }
     }
 
     /// Sets the prompt, which is built only if it is needed for comparison.
@@ -250,13 +269,32 @@ impl<'a> LadderDescent<'a> {
 
     fn read_value(&self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Extraction {
         match (&answer.value, self.form) {
-            (Some(value), _) => submitted(value, self.schema),
+            (Some(value), form) => match submitted(value, self.schema) {
+                Extraction::Found(found) => match self.contradiction_beside(&answer.raw, value, form) {
+                    Some(error) => Extraction::Failed(ExtractionFailure {
+                        errors: vec![error],
+                        candidates: 1,
+                        is_final: true,
+                        ..ExtractionFailure::default()
+                    }),
+                    None => Extraction::Found(found),
+                },
+                failed => failed,
+            },
             (None, _) if !self.reads_text(rungs) => {
                 let error = "no value was submitted, and reading frontmatter is switched off".to_owned();
                 Extraction::Failed(ExtractionFailure { errors: vec![error], ..ExtractionFailure::default() })
             }
             (None, form) => extract::read(&answer.raw, form, self.schema, self.prompt),
         }
+    }
+
+    /// Why the text beside a submitted value contradicts it. A person confirms each value, and the text is what was refused before.
+    fn contradiction_beside(&self, raw: &str, value: &Value, form: AnswerForm) -> Option<String> {
+        if self.is_human || raw.trim().is_empty() {
+            return None;
+        }
+        extract::contradiction_beside(raw, value, form, self.schema, self.prompt)
     }
 
     /// Whether a text can be an answer. For an agent that prints JSON, one object is the whole answer and needs no frontmatter.

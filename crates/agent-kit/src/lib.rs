@@ -36,7 +36,7 @@
 //! #   $START: [ { role: greeter } ]
 //! #   greeter: [ { role: $END } ]
 //! # ")?;
-//! # put::put(&home, &file, false)?;
+//! # put::put(&home, &file, &put::PutOptions::default())?;
 //! # let request = start::StartRequest {
 //! #     workflow: "say-hello".into(),
 //! #     prompt: "Greet the world".into(),

@@ -3,7 +3,7 @@
 
 use durable_files::regular;
 use json_cas::{NodeDraft, NodeHash};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uwf_core::activity;
 use uwf_core::agent_name::AgentName;
 use uwf_core::config::ExtractRungs;
@@ -11,6 +11,7 @@ use uwf_core::extract::ExtractionFailure;
 use uwf_core::node::{self, ExtractedBy, ReactSession, ResumedSession, TokenCounts, TypedPayload};
 use uwf_core::prompt::AnswerForm;
 use uwf_core::text::{ellipsize, one_line};
+use uwf_core::thread::QuestionReply;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HUMAN;
 use uwf_engine::attempt::recorded::{self, AttemptOutputFiles, RecordedAttempt};
@@ -260,6 +261,15 @@ fn each(rungs: &[node::RungResult]) -> String {
     reasons.collect::<Vec<_>>().join("; ")
 }
 
+/// The agent's questions at this step with the replies. They are part of what was said.
+fn exchanges(context: &AgentContext<'_>, redactor: &SecretRedactor) -> Result<Vec<Value>> {
+    let replies = context.replies()?.into_iter().map(|QuestionReply { question, reply, by }| {
+        let by = by.map(|by| redactor.text(&by));
+        json!(QuestionReply { question: redactor.text(&question), reply: redactor.text(&reply), by })
+    });
+    Ok(replies.collect())
+}
+
 fn store(
     context: &AgentContext<'_>,
     answer: &AgentAnswer,
@@ -281,6 +291,10 @@ fn store(
     }
     if let Some(by) = &answer.by {
         extras.insert(node::ANSWERED_BY.to_owned(), redactor.text(by).into());
+    }
+    let exchanges = exchanges(context, redactor)?;
+    if !exchanges.is_empty() {
+        extras.insert(node::EXCHANGES.to_owned(), exchanges.into());
     }
     let session = ReactSession {
         agent: agent_hash,

@@ -18,7 +18,8 @@ pub mod usage;
 
 use agent_kit::answer::AgentAnswer;
 use agent_kit::{Agent, AgentContext, Error, Result, mcp};
-use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart, QuestionReply};
+use uwf_core::prompt::{AgentPrompt, PartKind, PromptPart};
+use uwf_core::thread::QuestionReply;
 
 use permission::PermissionPolicy;
 use session::{AcpPromptResult, AcpSession};

@@ -8,6 +8,7 @@ mod answer;
 mod block_ends;
 mod blocks;
 pub(crate) mod clean;
+mod conditions;
 mod containers;
 mod echo;
 mod feedback;
@@ -35,7 +36,7 @@ use serde_json::{Map, Value};
 
 use crate::config::MAX_OUTPUT_CAP;
 
-pub use answer::{contradiction_of, read, read_typed, self_contradiction_of};
+pub use answer::{contradiction_beside, contradiction_of, read, read_typed, self_contradiction_of};
 pub use question::question;
 
 /// The longest answer that is read, in bytes: as much as uwf can keep of an agent's output.

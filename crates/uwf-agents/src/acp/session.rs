@@ -8,7 +8,7 @@ use agent_kit::{AgentContext, AgentTurn, TurnRecorder, json_rpc, mcp, submit, su
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
 use uwf_core::node::TokenCounts;
-use uwf_core::prompt::QuestionReply;
+use uwf_core::thread::QuestionReply;
 use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_engine::error::{Error, ErrorKind, Result};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use json_cas::schema::CompiledSchema;
 use serde_json::{Map, Value};
 
-pub use self::agreement::{contradiction_of, self_contradiction_of};
+pub use self::agreement::{contradiction_beside, contradiction_of, self_contradiction_of};
 use self::agreement::{contrary_member, drop_summaries};
 use super::blocks::{AnswerBlock, AnswerBlockKind, BlockScanResult, blocks};
 use super::clean::{at_left_edge, clean, without_wrapper};

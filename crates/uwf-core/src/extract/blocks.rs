@@ -254,7 +254,18 @@ impl BlockScanner<'_, '_, '_> {
         let full = self.lines[number].at.end..end;
         // Comments may precede the keys. A heading and prose below a rule are a page.
         let mut lines = self.lines[number + 1..close.unwrap_or(self.lines.len())].iter();
-        let first = lines.find(|line| !is_blank(line.text) && !line.text.starts_with("# "))?;
+        let first = lines.find(|line| !is_blank(line.text) && !line.text.starts_with("# "));
+        // A header that begins the text and says nothing is one that does not fit.
+        let has_comment =
+            || self.lines[number + 1..close.unwrap_or(number + 1)].iter().any(|line| !is_blank(line.text));
+        let says_nothing = first.map_or_else(has_comment, |line| matches!(line.text.trim(), "null" | "~"));
+        if says_nothing && is_closed && self.is_first(number) && !self.keys.is_empty() {
+            let close = close?;
+            let whole = self.lines[number].at.start..self.lines[close].at.end;
+            let block = AnswerBlock { is_closed, ..AnswerBlock::new(AnswerBlockKind::Header, full, whole) };
+            return Some((block, close + 1));
+        }
+        let first = first?;
         let key = KeyLine::split_line(first.text);
         let is_known = key.is_some_and(|line| self.keys.knows(line.key));
         let is_like_one = is_known

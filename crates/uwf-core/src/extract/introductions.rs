@@ -313,6 +313,27 @@ pub(super) fn points_back(below: &str) -> bool {
     POINTING.contains(&first.as_str()) && !HARMLESS.iter().any(|harmless| is_behind(harmless)) && !is_of_work
 }
 
+/// Names of a block that is no answer.
+const OTHER_BLOCKS: &[&str] =
+    &["template", "example", "sample", "fixture", "payload", "previous", "placeholder", "draft"];
+
+/// Whether a sentence below a block denies that the block is the answer: `That was for the previous change`.
+pub(super) fn blames(below: &str) -> bool {
+    let sentence = below.split_inclusive(['.', '!', '?', ';', '\n']).next().unwrap_or_default();
+    let words: Vec<String> = words(sentence).filter(|word| !word.is_empty()).collect();
+    let names_other = || words.iter().skip(1).any(|word| OTHER_BLOCKS.contains(&word.as_str()));
+    match words.first().map(String::as_str) {
+        Some("that" | "those") => {
+            let is_past = words.get(1).is_some_and(|verb| matches!(verb.as_str(), "was" | "were"));
+            is_past && points_back(below) || names_other()
+        }
+        Some("this" | "these") => {
+            names_other() && words.get(1).is_some_and(|verb| matches!(verb.as_str(), "is" | "are" | "was" | "were"))
+        }
+        _ => false,
+    }
+}
+
 /// Whether a sentence right below a block puts it under a condition.
 pub(super) fn limits(below: &str) -> bool {
     let mut words = words(below).filter(|word| !word.is_empty());

@@ -30,6 +30,7 @@ use self::statements::statements;
 use self::verdict_topics::{REPLIES, REVIEW, TASK, VerdictTopic};
 use self::verdict_words::PROBLEMS;
 use self::work_verdict::WorkVerdict;
+use super::conditions::is_condition;
 use super::mentions::KeyChoices;
 use super::prose::{ProseSentence, sentences};
 
@@ -81,6 +82,9 @@ const REMARK: RangeInclusive<usize> = 3..=8;
 
 /// Most words of a member that reports how a task went.
 const MAX_REPORT: usize = 24;
+
+/// Most words of a report of checks that contradicts an approval. A longer one may say why the failure doesn't matter.
+const MAX_CHECK: usize = 6;
 
 /// Words by which a text beside a value that rejects says why.
 const DOUBTS: [&str; 14] = [
@@ -141,6 +145,11 @@ pub(super) fn affirms(text: &str, value: &Value) -> bool {
     })
 }
 
+/// Whether a value accepts the work under review.
+pub(super) fn accepts(value: &Value) -> bool {
+    stance(value).is_some_and(|(topic, is_accepted)| topic.takes_objects && is_accepted)
+}
+
 /// Whether a word names a verdict: `decision`, `conclusion`.
 pub(super) fn names_verdict(word: &str) -> bool {
     verdict_words::LABELS.contains(&word)
@@ -171,6 +180,10 @@ pub(super) fn contrary_member(value: &Value, choices: &KeyChoices<'_>) -> Option
         is_remark_key(key) && !text.contains(' ') && (is_contrary || states())
     };
     if let Some((_, text)) = members.clone().find(word) {
+        return Some(text.to_owned());
+    }
+    let is_conditional = |(key, text): &(&String, &str)| is_remark_key(key) && is_condition(text);
+    if let Some((_, text)) = members.clone().find(is_conditional).filter(|_| accepts(value)) {
         return Some(text.to_owned());
     }
     let members = members.map(|(_, text)| text).filter(|text| text.contains(' '));
@@ -240,7 +253,11 @@ fn is_remark_key(key: &str) -> bool {
 fn contrary<'s>(sentences: &'s [ProseSentence], topic: &VerdictTopic, is_accepted: bool) -> Option<&'s ProseSentence> {
     let agrees = || stated(sentences, topic).any(|(_, statement)| statement.accepts == is_accepted);
     let tenor = || tenor::opposite(sentences, is_accepted).filter(|_| topic.takes_objects && !agrees());
-    contrary_statement(sentences, topic, is_accepted).or_else(tenor)
+    let is_report =
+        |sentence: &&ProseSentence| sentence.words().count() <= MAX_CHECK && !sentence.words().any(|word| word == "to");
+    let failing = || checks::contrary(sentences, true).filter(is_report);
+    let failing = || failing().filter(|_| topic.takes_objects && is_accepted && !agrees());
+    contrary_statement(sentences, topic, is_accepted).or_else(tenor).or_else(failing)
 }
 
 /// Returns the sentence with a contrary statement.

@@ -190,3 +190,48 @@ mod with_tools {
         }
     }
 }
+
+/// A thread whose agent submits `approved: true` by the command and prints a text, and how its step ends.
+fn submitted_beside(printed: &str) -> (uwf_testing::TestHome, String, Option<i32>) {
+    let home = crate::home();
+    home.worker(
+        "output: text",
+        &format!(
+            "#!/bin/sh\ncat > /dev/null\n\"$UWF_BIN\" agent submit \"$UWF_THREAD\" \"$UWF_ROLE\" --data '{{\"n\": 1, \"approved\": true}}'\ncat <<'END'\n{printed}\nEND\n"
+        ),
+    );
+    home.put(
+        "review-it",
+        "name: review-it\ndescription: x\nroles:\n  worker:\n    meta: { type: object, properties: { approved: { type: boolean }, n: { type: integer } }, required: [approved, n] }\n\
+         graph:\n  $START: [ { role: worker } ]\n  worker: [ { role: $END } ]\n",
+    );
+    let thread = home.start("review-it", "x");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    (home, thread, ran.code)
+}
+
+#[test]
+fn submitted_value_keeps_the_printed_text() {
+    let (home, thread, code) = submitted_beside("I read all of it, says the giraffe.");
+    assert_eq!(code, Some(0));
+    let page = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(page.contains("says the giraffe") && page.contains("approved"), "{page}");
+    assert!(!page.contains("accepted;"), "what the command says is no text of the agent: {page}");
+}
+
+#[test]
+fn submitted_value_must_agree_with_the_printed_text() {
+    for printed in [
+        "I do not approve.",
+        "---\napproved: false\nn: 1\n---\n",
+        "{\"approved\": false, \"n\": 1}",
+        "---\nverdict: no\n---\nI do not approve.",
+    ] {
+        let (home, thread, code) = submitted_beside(printed);
+        assert_eq!(code, Some(41), "{printed}");
+        assert_eq!(home.json(&["thread", "show", &thread])["steps"], 0, "{printed}");
+    }
+    for printed in ["", "---\napproved: true\nn: 1\n---\nFine.", "Is the old one rejected? No."] {
+        assert_eq!(submitted_beside(printed).2, Some(0), "{printed}");
+    }
+}

@@ -8,11 +8,14 @@ use serde_json::Value;
 use super::{AnswerCandidate, AnswerSearch, SHOWN};
 use crate::extract::blocks::{AnswerBlock, AnswerBlockKind};
 use crate::extract::clean::{at_left_edge, clean};
-use crate::extract::introductions::{imagines, limits, points_back, presents_other};
+use crate::extract::conditions::is_condition;
+use crate::extract::introductions::{blames, imagines, limits, points_back, presents_other};
 use crate::extract::read::AnswerTarget;
 use crate::extract::thinking::without_thoughts;
-use crate::extract::{Extraction, left_out, mentions, verdicts};
+use crate::extract::{Extraction, MAX_ANSWER_BYTES, left_out, mentions, verdicts};
+use crate::prompt::AnswerForm;
 use crate::text::ellipsize;
+use crate::workflow::is_text;
 
 /// Why a value contradicts itself; `None` if it doesn't: `approved: true` beside `comment: I do not approve`.
 #[must_use]
@@ -45,6 +48,43 @@ pub fn contradiction_of(raw: &str, value: &Value, schema: &CompiledSchema) -> Op
     contrary.or_else(|| contrary_member(value, &target))
 }
 
+/// Why the text beside a value that an agent handed in contradicts it: the text gives another value, or clearly says the opposite.
+/// `None` if it doesn't.
+#[must_use]
+pub fn contradiction_beside(
+    raw: &str,
+    value: &Value,
+    form: AnswerForm,
+    schema: &CompiledSchema,
+    prompt: &dyn Fn() -> String,
+) -> Option<String> {
+    if raw.len() > MAX_ANSWER_BYTES || is_text(schema.value()) {
+        return None;
+    }
+    if let Extraction::Found(found) = super::read(raw, form, schema, prompt) {
+        let differs = match (&found.value, value) {
+            (Value::Object(said), Value::Object(given)) => {
+                said.iter().any(|(key, said)| given.get(key).is_some_and(|given| given != said))
+            }
+            (said, given) => said != given,
+        };
+        return differs.then(|| {
+            let [said, given] = [&found.value, value].map(|value| ellipsize(&value.to_string(), SHOWN).into_owned());
+            format!("the text has the value {said}, but {given} was submitted: give one value")
+        });
+    }
+    let text = clean(raw);
+    let said = at_left_edge(without_thoughts(&text));
+    let choices = AnswerTarget::new(schema).choices(value);
+    let contrary = verdicts::clear_contradiction(&said, value, &choices)?;
+    Some(format!(
+        "line {} of the text says `{}`, but the submitted value is {}",
+        contrary.line + 1,
+        ellipsize(&contrary.sentence, SHOWN),
+        ellipsize(&value.to_string(), SHOWN)
+    ))
+}
+
 impl AnswerSearch<'_> {
     /// Accepts a candidate unless the text around it says the opposite. `silent` ranges say nothing: text of the prompt, and its form.
     pub(super) fn agreed(&self, candidate: AnswerCandidate, silent: &[Range<usize>]) -> Extraction {
@@ -62,7 +102,7 @@ impl AnswerSearch<'_> {
     /// The line, from 0, of a sentence next to a verdict that does not present it as the answer.
     pub(super) fn unclear_line(&self, candidate: &AnswerCandidate) -> Option<usize> {
         let value = &candidate.reading.value;
-        if candidate.block.is_first || self.target.choices(value).is_empty() && !is_rating(value) {
+        if self.target.choices(value).is_empty() && !is_rating(value) {
             return None;
         }
         let line_at = |at: usize| self.text[..at].matches('\n').count();
@@ -72,11 +112,24 @@ impl AnswerSearch<'_> {
         if presents_other(lead_in, &is_key) && (imagines(lead_in) || !verdicts::affirms(lead_in, value)) {
             return Some(line_at(above.len()));
         }
-        let behind = &self.text[candidate.block.whole.end..];
-        let below = behind.trim_start();
-        let first = below.lines().next().unwrap_or_default();
-        let is_unclear = limits(first) || points_back(first) && !verdicts::affirms(first, value);
-        is_unclear.then(|| line_at(self.text.len() - below.len()))
+        let (at, first) = self.below(candidate);
+        // `This adds a cache` below a block that begins the text is about the work.
+        let is_of_work = candidate.block.is_first && first.to_lowercase().starts_with("th");
+        let points_elsewhere = || blames(first) || points_back(first) && !is_of_work;
+        let is_unclear =
+            limits(first) || self.has_condition(candidate) || points_elsewhere() && !verdicts::affirms(first, value);
+        is_unclear.then(|| line_at(at))
+    }
+
+    /// The first line below a block, and where it begins.
+    fn below(&self, candidate: &AnswerCandidate) -> (usize, &str) {
+        let below = self.text[candidate.block.whole.end..].trim_start();
+        (self.text.len() - below.len(), below.lines().next().unwrap_or_default())
+    }
+
+    /// Whether the line below an approval puts it under a condition.
+    fn has_condition(&self, candidate: &AnswerCandidate) -> bool {
+        verdicts::accepts(&candidate.reading.value) && is_condition(self.below(candidate).1)
     }
 
     /// Whether a block below a header shows a value. `Verdict: reject` is a sentence, if the key is `verdict`. So is a last line with a key.
@@ -97,7 +150,11 @@ impl AnswerSearch<'_> {
         let choices = self.target.choices(value);
         let corrected = || mentions::correction(&own, &choices).map(|it| (it.line, it.words.to_owned()));
         let stated = verdicts::clear_contradiction(&own, value, &choices).map(|it| (it.line, it.sentence));
-        match stated.or_else(corrected) {
+        let conditional = || {
+            let (at, first) = self.below(&candidate);
+            self.has_condition(&candidate).then(|| (self.text[..at].matches('\n').count(), first.to_owned()))
+        };
+        match stated.or_else(corrected).or_else(conditional) {
             Some((line, words)) => self.contradicted(line, &words, &candidate),
             None => self.answer(candidate),
         }

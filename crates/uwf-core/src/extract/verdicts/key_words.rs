@@ -170,7 +170,7 @@ const THERE: &[&str] =
 const UNCOUNTED: &[&str] =
     &["minor", "cosmetic", "unrelated", "existing", "pre-existing", "known", "old", "previous", "earlier", "first"];
 
-/// What a key is about.
+/// Subject of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum KeyMeaning {
     /// A quality or an action: `safe`, `works`. With the word for the subject, if the key has one: `docs_updated`.
@@ -221,7 +221,7 @@ impl KeyMeaning {
         }
     }
 
-    /// What a sentence says about the key; `None` if nothing.
+    /// Statement of a sentence about the key; `None` if there is none.
     fn stated(&self, sentence: &ProseSentence) -> Option<bool> {
         // `Versions below 2.0 are vulnerable`.
         let is_of_others = sentence.has(&["or", "versions", "releases"]);

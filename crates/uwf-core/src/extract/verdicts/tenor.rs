@@ -128,11 +128,50 @@ const DEMANDS: &[&str] = &[
     "надо",
 ];
 
+/// Faults that a report names.
+const FAULTS: &[&str] = &[
+    "bug",
+    "bugs",
+    "injection",
+    "vulnerability",
+    "vulnerabilities",
+    "leak",
+    "regression",
+    "regressions",
+    "deadlock",
+    "race",
+    "crash",
+    "loss",
+    "hole",
+    "backdoor",
+];
+
+/// Verbs with which a report names a fault of the work.
+const REPORTS: &[&str] = &[
+    "introduces",
+    "introduce",
+    "adds",
+    "causes",
+    "creates",
+    "contains",
+    "has",
+    "found",
+    "find",
+    "opens",
+    "brings",
+    "leaves",
+    "there's",
+];
+
+/// Words that reject by themselves.
+const REJECTIONS: &[&str] = &["disagree", "irresponsible", "crashes", "hangs", "corrupts", "unacceptable"];
+
 /// Words for a failure, by which a short text agrees with a refusal.
 const FAILURES: &[&str] = &["fail", "fails", "failed", "failing", "broken", "crashes", "leaks", "wrong", "missing"];
 
 /// Denials and demands in languages without spaces between words.
-const UNSPACED_DENIALS: &[&str] = &["不", "未", "无法", "必须", "ません", "ない", "べき", "않", "없", "못"];
+const UNSPACED_DENIALS: &[&str] =
+    &["不", "未", "无法", "必须", "返工", "严重问题", "测试失败", "ません", "ない", "べき", "않", "없", "못"];
 
 /// Words from a denial to a comparative.
 const NEAR: usize = 5;
@@ -194,9 +233,26 @@ fn denies(sentence: &ProseSentence) -> bool {
         let at = at.filter(|at| !follows_code(&clause.words, *at) && !ends(*at));
         at.is_some_and(|at| !clause.words[..at].iter().any(|word| is_denial(word) || ABSENCES.contains(&word.as_str())))
     });
+    let is_fault = || {
+        sentence.clauses.iter().any(|clause| {
+            let words = &clause.words;
+            let is_in = |at: usize, list: &[&str]| list.contains(&words[at].as_str());
+            let is_denied = |at: usize| {
+                words[..at].iter().any(|word| {
+                    is_denial(word)
+                        || ABSENCES.contains(&word.as_str())
+                        || word == "without"
+                        || word.starts_with("fail")
+                })
+            };
+            let named = (0..words.len()).find(|at| is_in(*at, FAULTS) && (0..*at).any(|verb| is_in(verb, REPORTS)));
+            let rejected = (0..words.len()).find(|at| is_in(*at, REJECTIONS));
+            named.or(rejected).is_some_and(|at| !is_denied(at))
+        })
+    };
     let is_unspaced =
         || !sentence.plain.is_ascii() && UNSPACED_DENIALS.iter().any(|word| sentence.plain.contains(word));
-    !is_case && !is_over && (denials % 2 == 1 || is_demand || demands_first(sentence) || is_unspaced())
+    !is_case && !is_over && (denials % 2 == 1 || is_demand || demands_first(sentence) || is_fault() || is_unspaced())
 }
 
 fn is_modal(word: &str) -> bool {

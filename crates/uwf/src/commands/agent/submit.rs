@@ -4,10 +4,11 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use agent_kit::ladder::ExtractionLadder;
-use agent_kit::{AgentAnswer, AgentContext, play, submit};
+use agent_kit::{AgentAnswer, AgentContext, play, submit, submitted_value};
 use clap::ArgGroup;
 use serde_json::Value;
 use uwf_agents::trace::TraceFormat;
+use uwf_core::config::ExtractRungs;
 use uwf_core::extract::self_contradiction_of;
 use uwf_core::prompt::AnswerForm;
 use uwf_engine::error::{Error, ErrorKind};
@@ -34,8 +35,9 @@ Examples:
   \"$UWF_BIN\" agent submit \"$1\" \"$2\" --file out.json --trace run.jsonl
   some-model < prompt | \"$UWF_BIN\" agent submit \"$1\" \"$2\" --text -
 
-Prints the hash of the StepNode in every format; an agent must print it as its last line. The thread continues when the
-agent has ended, not before. With exit 41 the command lists the values that don't fit the role's schema; submit again
+Prints the hash of the StepNode in every format; an agent with `output: step` must print it as its last line. For an
+agent with `output: text` or `json`, the value joins what the agent prints, and the command prints nothing. The thread
+continues when the agent has ended, not before. With exit 41 the command lists the values that don't fit the role's schema; submit again
 as often as needed: the last submission counts."
 )]
 pub(crate) struct Args {
@@ -79,6 +81,9 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let thread = context.thread(&args.thread)?;
     let agent = AgentContext::load(&context.home, &thread, &args.role)?;
     let given = given(args)?;
+    if args.is_only_a_value() && agent.offers_submit() && is_read(&agent) {
+        return hand_in(context, args, &agent, given);
+    }
     let raw = args.raw.as_deref().map(input::from_file).transpose()?;
     let trace = match &args.trace {
         Some(path) => trace::read(&context.printer, path, args.trace_format.as_deref())?,
@@ -94,6 +99,29 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         context.printer.warn("no step of this thread is running this role: the result is stored, but nothing links it");
     }
     Ok(PrintableReport::line(&step.to_string()))
+}
+
+impl Args {
+    /// Whether nothing is submitted beside a value.
+    fn is_only_a_value(&self) -> bool {
+        !self.text && self.raw.is_none() && self.session_id.is_none() && self.trace.is_none() && self.duration_ms == 0
+    }
+}
+
+/// Whether uwf reads what the agent of this attempt prints.
+fn is_read(agent: &AgentContext<'_>) -> bool {
+    agent.attempt().is_some_and(|attempt| attempt.opened.is_wrapped())
+}
+
+/// Hands in a value for the step of an agent whose text uwf reads when it has ended. The step has both.
+fn hand_in(context: &CommandContext, args: &Args, agent: &AgentContext<'_>, given: String) -> CommandResult {
+    let answer = answer(args, agent, given, None).map_err(|(error, _)| help(error, args))?;
+    submit::output_of(agent, &answer, AnswerForm::Frontmatter, &ExtractRungs::default())
+        .map_err(|error| help(error, args))?;
+    let value = answer.value.unwrap_or_default();
+    submitted_value::keep(agent, &value)?;
+    context.printer.talk("accepted; the step keeps what the agent prints beside it");
+    Ok(PrintableReport::nothing())
 }
 
 /// The text of the answer; clap accepts exactly one source.

@@ -116,7 +116,8 @@ fn typed(agent: &AgentContext<'_>, text: &str) -> Result<(), CommandError> {
 
 /// Checks that the answer has a valid output, in the same way as the step.
 pub(in super::super) fn check(agent: &AgentContext<'_>, answer: &AgentAnswer) -> Result<(), CommandError> {
-    let read = LadderDescent::for_context(agent, AnswerForm::Frontmatter).first(answer, &ExtractRungs::default());
+    let mut ladder = LadderDescent::for_context(agent, AnswerForm::Frontmatter).of_person();
+    let read = ladder.first(answer, &ExtractRungs::default());
     read.map(drop).map_err(|failure| unfit(agent, &failure.errors))
 }
 
