@@ -378,6 +378,10 @@ pub const DENIED_CALLS: &str = "denied";
 /// The key of the person who gave the answer, in the `extras` of a session. The header of an answer cannot have it.
 pub const ANSWERED_BY: &str = "answeredBy";
 
+/// The key of an agent's questions to a person with the replies, in the `extras` of a session: a list of
+/// [`QuestionReply`](crate::thread::QuestionReply). The header of an answer cannot have it.
+pub const EXCHANGES: &str = "exchanges";
+
 /// The source of a session about a branch that failed, in the thread of a group that continues without it.
 pub const GROUP_SOURCE: &str = "play";
 

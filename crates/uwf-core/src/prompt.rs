@@ -35,7 +35,7 @@ use instruction::task_within;
 pub use instruction::{instruction, task};
 pub use merge_conflict::{conflict_markers_part, merge_conflict_part};
 pub use question::{QuestionInput, answer_in_words, header_form, json_form, question};
-pub use replies::{QuestionReply, reply};
+pub use replies::reply;
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
 pub use task_only::{branch_brief, brief};
@@ -43,6 +43,7 @@ pub use workspace::{PromptWorkspace, WorkspaceFile, WorkspaceFiles};
 
 pub(crate) use format::AnswerExamples;
 
+use crate::thread::QuestionReply;
 use crate::thread::Step;
 use crate::workflow::Role;
 

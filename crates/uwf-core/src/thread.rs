@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use branch_output::{BranchOutput, failed_branch, failed_branch_schema};
-pub use step::{ALWAYS_ALLOWED, Step, StepDamage};
+pub use step::{ALWAYS_ALLOWED, QuestionReply, Step, StepDamage};
 
 mod branch_output;
 mod step;

@@ -2,20 +2,10 @@
 
 use super::fence::head;
 use super::{AgentPrompt, PartKind, PromptPart};
+use crate::thread::QuestionReply;
 
 /// Bytes of its question that an agent gets back.
 const QUESTION_SHOWN: usize = 8 << 10;
-
-/// A question and the reply to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QuestionReply {
-    /// The agent's question.
-    pub question: String,
-    /// The person's reply.
-    pub reply: String,
-    /// Who replied, if it was recorded.
-    pub by: Option<String>,
-}
 
 /// All questions and replies, at the end of a prompt for a new session; `None` if there are none.
 pub(super) fn part(replies: &[QuestionReply]) -> Option<PromptPart> {

@@ -47,6 +47,9 @@ pub struct Step {
     /// Tool calls that were denied to the agent, if the detail says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
+    /// The agent's questions to a person with the replies, if the detail is loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<QuestionReply>,
     /// The keys every header may carry that are in the header but not in the output, if they are in the detail.
     #[serde(default, rename = "frontmatter", skip_serializing_if = "Map::is_empty")]
     pub header: Map<String, Value>,
@@ -62,6 +65,18 @@ pub struct Step {
     /// Damaged parts.
     #[serde(skip)]
     pub unreadable: StepDamage,
+}
+
+/// A question and the reply to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionReply {
+    /// The agent's question.
+    pub question: String,
+    /// The person's reply.
+    pub reply: String,
+    /// Who replied, if it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// Why parts of a step are not readable.
@@ -90,6 +105,7 @@ impl Step {
             extracted_by: None,
             outcome: None,
             denied: Vec::new(),
+            exchanges: Vec::new(),
             header: Map::new(),
             branches: Vec::new(),
             failed_attempts: 0,

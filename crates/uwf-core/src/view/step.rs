@@ -7,7 +7,7 @@ use super::inline::{code, inline, sentence};
 use super::output::output;
 use super::time::time;
 use crate::prompt::fence::fenced;
-use crate::thread::Step;
+use crate::thread::{QuestionReply, Step};
 
 /// Minimum size of a section in characters. With less space left, a page ends rather than show a fragment of a step.
 pub const MIN_SECTION: usize = 400;
@@ -37,6 +37,13 @@ pub fn section(step: &Step, quota: usize) -> MarkdownSection {
     let (out, cut_of_output) = structured(step, if message.is_some() { left / 2 } else { left });
     left = left.saturating_sub(out.chars().count());
     let mut left_out = cut_of_output;
+    for exchange in &step.exchanges {
+        let (asked, cut) = exchange_text(exchange, left / 2);
+        left = left.saturating_sub(asked.chars().count());
+        text.push_str(&asked);
+        text.push_str(&remark(cut, step.hash));
+        left_out += cut;
+    }
     if let Some(message) = message {
         let (start, cut) = start_of(message, left);
         text.push('\n');
@@ -49,6 +56,16 @@ pub fn section(step: &Step, quota: usize) -> MarkdownSection {
     text.push_str(&out);
     text.push_str(&remark(cut_of_output, step.hash));
     MarkdownSection { text, left_out }
+}
+
+/// A question and the reply in about `quota` characters, and the number of omitted characters.
+fn exchange_text(exchange: &QuestionReply, quota: usize) -> (String, usize) {
+    let QuestionReply { question, reply, by } = exchange;
+    let (question, cut_of_question) = start_of(question.trim(), quota / 2);
+    let (reply, cut_of_reply) = start_of(reply.trim(), quota / 2);
+    let by = by.as_ref().map(|by| format!(" by {}", inline(by))).unwrap_or_default();
+    let text = format!("\n**Asked**\n\n{}\n**Reply{by}**\n\n{}", embed(question, 3), embed(reply, 3));
+    (text, cut_of_question + cut_of_reply)
 }
 
 fn heading(step: &Step) -> String {

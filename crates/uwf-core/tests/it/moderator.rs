@@ -57,12 +57,12 @@ fn compile(expression: &str) -> CompiledCondition {
     CompiledCondition::compile(expression).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What an expression gives on a history; an error as its text.
+/// Result of an expression on a history; an error as its text.
 fn value_on(expression: &str, history: &ThreadHistory) -> Result<Option<Value>, String> {
     evaluate(&EvaluationRequest::new(expression, history)).map_err(|error| error.to_string())
 }
 
-/// What an expression gives on [`thread`].
+/// Result of an expression on [`thread`].
 fn value(expression: &str) -> Result<Option<Value>, String> {
     value_on(expression, &thread())
 }

@@ -9,6 +9,7 @@ use uwf_core::node::{
     self, AttemptNode, ContentNode, NodeKind, ReactSession, ReactToolCall, ReactTurn, StepNode, TracedAttempt,
     TypedPayload,
 };
+use uwf_core::thread::QuestionReply;
 use uwf_core::workflow::Workflow;
 
 use crate::error::{Error, Result};
@@ -94,6 +95,7 @@ pub(crate) fn header_of(detail: &Node) -> Map<String, Value> {
     let mut extras = detail.payload.get("extras").and_then(Value::as_object).cloned().unwrap_or_default();
     extras.remove(node::DENIED_CALLS);
     extras.remove(node::ANSWERED_BY);
+    extras.remove(node::EXCHANGES);
     extras
 }
 
@@ -107,6 +109,12 @@ pub(crate) fn session(store: &Store, detail: NodeHash) -> Option<ReactSession> {
 /// The person who gave the answer of a session; `None` for an agent's own answer.
 pub(crate) fn answered_by(session: &ReactSession) -> Option<String> {
     session.extras.as_ref()?.get(node::ANSWERED_BY)?.as_str().map(str::to_owned)
+}
+
+/// The agent's questions to a person with the replies, oldest first.
+pub(crate) fn exchanges(session: &ReactSession) -> Vec<QuestionReply> {
+    let exchanges = session.extras.as_ref().and_then(|extras| extras.get(node::EXCHANGES)).cloned();
+    exchanges.and_then(|exchanges| serde_json::from_value(exchanges).ok()).unwrap_or_default()
 }
 
 /// Tool calls that were denied to the agent of a session.

@@ -108,6 +108,7 @@ fn add_detail(store: &Store, step: &mut Step, schema: Option<NodeHash>) -> Resul
             step.alias = nodes::alias(store, &session);
             step.denied = nodes::denied_in_session(&session);
             step.answered_by = nodes::answered_by(&session);
+            step.exchanges = nodes::exchanges(&session);
             step.extracted_by = nodes::extracted_by_of(&detail);
         }
         _ => {}

@@ -162,6 +162,17 @@ fn body(home: &Home, view: &StepView, asked: &StepQuery, (cwd, can_change): (&Fi
                     }
                 }
             }
+            @if !step.exchanges.is_empty() {
+                section #questions aria-labelledby="questions-title" {
+                    h2 #questions-title { "Questions and replies" }
+                    @for exchange in &step.exchanges {
+                        p.small.quiet { "Asked" }
+                        (texts::prose(&exchange.question, 2, None))
+                        p.small.quiet { "Reply" @if let Some(by) = &exchange.by { " by " (by) } }
+                        (texts::prose(&exchange.reply, 2, None))
+                    }
+                }
+            }
             section #message aria-labelledby="message-title" {
                 h2 #message-title { "Text of the agent" }
                 @match (&step.message, &step.unreadable.detail) {

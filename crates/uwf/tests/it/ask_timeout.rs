@@ -65,7 +65,7 @@ fn step_and_lists_say_when_the_wait_ends() {
     assert_in(3600, &shown["until"]);
     assert_eq!((&row["until"], &row["state"]), (&shown["until"], &json!("waiting")));
 
-    // The limit that holds is that of the configuration now.
+    // The limit in the configuration of now holds.
     let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
     home.config(&config.replace("1h", "2h"));
     assert_in(7200, &report(&home.uwf(&["thread", "step", &thread]))["error"]["until"]);

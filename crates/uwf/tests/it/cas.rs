@@ -81,6 +81,7 @@ fn walk_and_list_show_what_is_there() {
     0M2XXNNYATED9  note
     111ZGV99GA4Z7  json-cas meta-schema
     3JJXX03EK0Q9J  react-session
+    4KJZ87NTZVXAM  react-session
     668EMGAMRHHNP  attempt
     7ACY84ACJ8AT7  Workflow
     7P6V8E44J1NKS  Workflow
@@ -89,6 +90,7 @@ fn walk_and_list_show_what_is_there() {
     A0B8EAC74XR4W  attempt
     C7MBYB1DN3TGW  StartNode
     CA51B31HK0CJP  thread-end
+    CJJCGZNTK1P3R  attempt
     CKDHDKMZ3XG9X  StepNode
     DP275P26Y59DC  StartNode
     ED6QN50K76W37  Workflow

@@ -24,7 +24,7 @@ fn put_repairs_node_reported_as_damaged() {
     ");
     assert_snapshot!(home.transcript(&["cas", "verify"]), @r#"
     exit 65
-    {"checked":22,"bytes":13183,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
+    {"checked":24,"bytes":15052,"problems":[{"hash":"DWSHB3MZK7GWH","file":null,"kind":"corrupt","reason":"the content has hash 6ZE0Y6PN7E4FS","referencedBy":null}]}
     "#);
     assert_snapshot!(home.transcript(&["cas", "verify", &note, "--format", "text"]), @r"
     exit 65
@@ -56,7 +56,7 @@ fn missing_invalid_and_misnamed_nodes_are_found() {
     exit 65
     DWSHB3MZK7GWH  missing: it does not exist (referred to by 12HBH7P84TFRV)
     notes.txt  misnamed: not named <hash>.bin
-    20 nodes checked, 13047 bytes: 2 problems
+    22 nodes checked, 14916 bytes: 2 problems
     ");
     assert_snapshot!(home.transcript(&["cas", "verify", &note]), @r#"
     exit 65
@@ -86,7 +86,7 @@ fn one_damaged_node_does_not_break_a_listing() {
     ");
     assert_snapshot!(home.transcript(&["cas", "reindex"]), @r#"
     exit 0
-    {"status":"problems","nodes":18,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
+    {"status":"problems","nodes":20,"threads":0,"steps":0,"tempFiles":0,"problems":["node DWSHB3MZK7GWH is corrupt: the file is empty"]}
     --- stderr
     warning: some nodes are not readable; `uwf cas verify` shows the problem of each
     "#);

@@ -65,6 +65,22 @@ fn state(home: &TestHome, thread: &str) -> Value {
 }
 
 #[test]
+fn question_and_reply_stay_with_the_step() {
+    let (home, thread) = asking();
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    home.json(&["thread", "answer", &thread, "-m", "PostgreSQL, please", "--by", "ada"]);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(0));
+    let page = home.uwf(&["thread", "read", &thread]).stdout;
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text:?} in {page}"));
+    assert!(at("SQLite or PostgreSQL?") < at("PostgreSQL, please") && at("PostgreSQL, please") < at("Done."), "{page}");
+    assert!(page.contains("Reply by ada"), "{page}");
+    let steps = home.json(&["thread", "steps", &thread]);
+    let step = text(steps["steps"].as_array().unwrap().last().unwrap(), "hash");
+    let details = home.uwf(&["thread", "step-details", &step]).stdout;
+    assert!(details.contains("PostgreSQL, please"), "{details}");
+}
+
+#[test]
 fn agent_asks_and_continues_with_reply() {
     let (home, thread) = asking();
     assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @"

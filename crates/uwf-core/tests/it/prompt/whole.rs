@@ -1,8 +1,9 @@
 //! Whole prompts of typical roles, so that a change of any prompt shows as a difference.
 
 use uwf_core::prompt::{
-    BranchItem, GitBranch, PromptWorkspace, QuestionReply, WorkspaceFile, WorkspaceFiles, branch_brief, item_part,
+    BranchItem, GitBranch, PromptWorkspace, WorkspaceFile, WorkspaceFiles, branch_brief, item_part,
 };
+use uwf_core::thread::QuestionReply;
 
 use super::*;
 
