@@ -19,7 +19,7 @@ mod text_role;
 mod transitions;
 mod validate;
 
-pub use file_form::into_file_form;
+pub use file_form::{file_text, into_file_form};
 pub use graph::{
     CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, branches_in_words, role_order,
 };

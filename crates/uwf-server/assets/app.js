@@ -1,4 +1,5 @@
 // What pages do in a browser with JavaScript. All of them work without.
+import { editor } from './editor.js';
 import { forms } from './forms.js';
 import { keys } from './keys.js';
 import { live } from './live.js';
@@ -52,6 +53,7 @@ setInterval(times, 60_000);
 ownTimes();
 notifyButton();
 comeBack();
+editor();
 forms();
 live();
 keys();

@@ -37,9 +37,12 @@ async function send(form, button) {
   try {
     const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
     const path = new URL(answer.url).pathname;
+    // A form of a machine leads to the first page of that machine, and a gateway shows its own instead.
+    const isFar = row instanceof HTMLElement && path === `${row.dataset.prefix}/`;
     // A refusal is a page of its own, with what was typed.
-    if (answer.ok && path !== location.pathname) return location.assign(answer.url);
-    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (answer.ok && path !== location.pathname && !isFar) return location.assign(answer.url);
+    const page = answer.ok && isFar ? await fetch(location.href, { headers: { accept: 'text/html' } }) : answer;
+    const fresh = new DOMParser().parseFromString(await page.text(), 'text/html');
     const wanted = fresh.getElementById('main');
     if (!wanted) return location.reload();
     overtake();
@@ -48,8 +51,8 @@ async function send(form, button) {
     document.title = fresh.title;
     document.dispatchEvent(new Event('patched'));
     if (!answer.ok) return;
-    const page = form.getAttribute('action')?.replace('/api/', '/').replace(/\/[^/]*$/, '');
-    say(`${form.dataset.done}.`, page && row ? [page, 'Open the thread'] : undefined);
+    const thread = form.getAttribute('action')?.replace('/api/', '/').replace(/\/[^/]*$/, '');
+    say(`${form.dataset.done}.`, thread && row ? [thread, 'Open the thread'] : undefined);
     if (next instanceof HTMLElement && next.isConnected) next.focus();
   } catch {
     say('The server does not respond. Nothing is lost: send it again.');

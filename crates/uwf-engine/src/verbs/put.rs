@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use json_cas::{CompiledSchema, NodeDraft, NodeHash, Store, StoreError, cbor};
+use schemars::JsonSchema;
+use serde::Serialize;
 use uwf_core::document::FileProblem;
 use uwf_core::node::{ContentNode, TypedPayload};
 use uwf_core::prompt::{self, AnswerForm};
@@ -18,6 +20,15 @@ use crate::thread::nodes;
 use crate::verbs::validate;
 use crate::verbs::validate::WorkflowValidation;
 
+/// A stored workflow and its name in the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StoredWorkflow {
+    /// Its name in the registry.
+    pub name: String,
+    /// Its version.
+    pub hash: NodeHash,
+}
+
 /// Result for a workflow file.
 #[derive(Debug)]
 pub struct WorkflowPutReport {
@@ -25,42 +36,81 @@ pub struct WorkflowPutReport {
     pub text: String,
     /// Everything wrong with it, in order of position.
     pub problems: Vec<FileProblem>,
-    /// Its name and the workflow; `None` if problems prevented storing it.
-    pub stored: Option<(String, NodeHash)>,
+    /// The workflow; `None` if problems prevented storing it.
+    pub stored: Option<StoredWorkflow>,
+}
+
+/// How a workflow is stored.
+#[derive(Debug, Clone, Default)]
+pub struct PutOptions<'o> {
+    /// Whether warnings prevent storing it.
+    pub strict: bool,
+    /// Name in the registry instead of the workflow's own.
+    pub name: Option<&'o str>,
+    /// The version that the name must stand for, so that a change of somebody else is not replaced; `Some(None)` if it must be free.
+    pub expected: Option<Option<NodeHash>>,
+    /// Whether the commands of its roles stay untrusted.
+    pub is_untrusted: bool,
 }
 
 /// Stores a workflow file under its name, unless it has errors (or warnings, if `strict` is set).
 ///
 /// # Errors
-/// `Io` if the file cannot be read, `Data` if it is not text, and errors of store and registry.
-pub fn put(home: &Home, path: &Path, strict: bool) -> Result<WorkflowPutReport> {
-    put_as(home, path, strict, None)
+/// `Io` if the file cannot be read, `Data` if it is not text, and errors of [`put_text`].
+pub fn put(home: &Home, path: &Path, options: &PutOptions<'_>) -> Result<WorkflowPutReport> {
+    let checked = validate::text_of_file(home, validate::read_text(path)?, path)?;
+    put_checked(home, checked, options)
 }
 
-/// Stores a workflow file under another name in the registry.
+/// Stores a workflow from the text of a file that came from `origin`.
 ///
 /// # Errors
-/// As [`put`]; `Usage` for an invalid name.
-pub fn put_as(home: &Home, path: &Path, strict: bool, name: Option<&str>) -> Result<WorkflowPutReport> {
-    if let Some(name) = name
+/// `Usage` for an invalid name, `Busy` if the name does not stand for the expected version, and errors of store and registry.
+pub fn put_text(home: &Home, text: String, origin: &str, options: &PutOptions<'_>) -> Result<WorkflowPutReport> {
+    put_checked(home, validate::text(home, text, origin, None)?, options)
+}
+
+fn put_checked(home: &Home, checked: WorkflowValidation, options: &PutOptions<'_>) -> Result<WorkflowPutReport> {
+    if let Some(name) = options.name
         && let Some(fault) = workflow::name_fault(name)
     {
         return Err(Error::usage(format!("the workflow name `{}` {fault}", name.escape_debug()))
             .hint("use words joined by `-`"));
     }
-    let WorkflowValidation { text, problems, draft } = validate::text_of_file(home, validate::read_text(path)?, path)?;
-    let Some(draft) = draft.filter(|_| !strict || !problems.iter().any(FileProblem::is_refused_strictly)) else {
+    let WorkflowValidation { text, problems, draft } = checked;
+    let is_refused = options.strict && problems.iter().any(FileProblem::is_refused_strictly);
+    let Some(draft) = draft.filter(|_| !is_refused) else {
         return Ok(WorkflowPutReport { text, problems, stored: None });
     };
     let _hold = home.hold_nodes()?;
     let (own, hash) = store(home, draft)?;
-    trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
-    let name = name.map_or(own, str::to_owned);
+    if !options.is_untrusted {
+        trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
+    }
+    let name = options.name.map_or(own, str::to_owned);
     registry::update(home, |registry| {
-        registry::name(registry, &name, hash, ids::now_ms());
-        Ok::<(), Error>(())
+        let current = registry.get(&name).map(|entry| entry.hash);
+        match options.expected {
+            Some(expected) if expected != current && current != Some(hash) => Err(moved(&name, current)),
+            Some(_) | None => {
+                registry::name(registry, &name, hash, ids::now_ms());
+                Ok(())
+            }
+        }
     })?;
-    Ok(WorkflowPutReport { text, problems, stored: Some((name, hash)) })
+    Ok(WorkflowPutReport { text, problems, stored: Some(StoredWorkflow { name, hash }) })
+}
+
+/// The rejection of a workflow whose name stands for another version than the expected one.
+fn moved(name: &str, current: Option<NodeHash>) -> Error {
+    match current {
+        Some(current) => {
+            Error::busy(format!("`{name}` stands for version {current} now, which is not the expected one"))
+                .hint(format!("`uwf workflow show {name} --source` prints that version"))
+        }
+        None => Error::busy(format!("the registry has no `{name}`, so it does not stand for the expected version"))
+            .hint("someone removed or renamed it meanwhile"),
+    }
 }
 
 /// Stores a checked workflow without giving it a name. Returns its own name and its hash.

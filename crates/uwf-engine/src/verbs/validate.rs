@@ -7,7 +7,7 @@ use json_cas::{NodeDraft, NodeHash, Store};
 use serde_json::Value;
 use uwf_core::document::{FileProblem, SchemaSeverity};
 use uwf_core::node::TypedPayload;
-use uwf_core::workflow::{self, ParsedWorkflow, WorkflowDraft};
+use uwf_core::workflow::{self, ParsedWorkflow, Workflow, WorkflowDraft};
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -45,6 +45,15 @@ pub(crate) fn text_of_file(home: &Home, text: String, path: &Path) -> Result<Wor
 
 /// Checks a stored workflow with the schemas of its roles: some rules may be newer than the workflow.
 pub fn stored(home: &Home, hash: NodeHash, origin: &str) -> Result<WorkflowValidation> {
+    text(home, source(home, hash)?, origin, None)
+}
+
+/// A stored workflow as the text of a file, which has the same hash. Comments and layout of the original file are not stored.
+///
+/// # Errors
+/// Errors of the store; `Data` if the node is no workflow, or a schema is not readable.
+pub fn source(home: &Home, hash: NodeHash) -> Result<String> {
+    let read = nodes::workflow(home.store(), hash)?;
     let mut payload = nodes::payload::<Value>(hash, &home.store().get(hash)?)?;
     workflow::into_file_form(&mut payload);
     let with_schema = |place: &mut Value| {
@@ -58,7 +67,7 @@ pub fn stored(home: &Home, hash: NodeHash, origin: &str) -> Result<WorkflowValid
         role.get_mut("meta").map_or(Ok(()), with_schema)?;
     }
     payload.get_mut("input").map_or(Ok(()), with_schema)?;
-    text(home, format!("{payload:#}\n"), origin, None)
+    Ok(workflow::file_text(&read, payload))
 }
 
 /// Checks the text of a workflow from `origin`. If it comes from a file, its name should be the name of the file.
@@ -73,8 +82,15 @@ pub fn text(home: &Home, text: String, origin: &str, stem: Option<&str>) -> Resu
 /// # Errors
 /// Errors of a schema that cannot be a node.
 pub fn hash(draft: WorkflowDraft) -> Result<NodeHash> {
-    let workflow = draft.resolve(|_, schema| Store::schema_draft(schema).map(|draft: NodeDraft| draft.hash()))?;
-    Ok(workflow.draft().hash())
+    Ok(resolved(draft)?.draft().hash())
+}
+
+/// The workflow as it would be stored. Stores nothing.
+///
+/// # Errors
+/// Errors of a schema that cannot be a node.
+pub fn resolved(draft: WorkflowDraft) -> Result<Workflow> {
+    Ok(draft.resolve(|_, schema| Store::schema_draft(schema).map(|draft: NodeDraft| draft.hash()))?)
 }
 
 /// The text of a file.

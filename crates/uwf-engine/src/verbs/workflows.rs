@@ -161,6 +161,17 @@ pub fn resolve_and_show(home: &Home, typed: &str, cwd: &Path) -> Result<(ShownWo
     }
 }
 
+/// The workflow with a typed name, hash or path as the text of a file: the file itself, or one that `workflow put` stores as the same version.
+///
+/// # Errors
+/// As of [`find_workflow::locate`]; `Io` or `Data` if the file or the stored workflow is not readable.
+pub fn source(home: &Home, typed: &str, cwd: &Path) -> Result<String> {
+    match find_workflow::locate(home, typed, cwd)? {
+        WorkflowLocation::Stored(hash, _) => validate::source(home, hash),
+        WorkflowLocation::File(file, _) => validate::read_text(&file),
+    }
+}
+
 fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
     let checked = validate::file(home, file)?;
     let draft = checked.draft.ok_or_else(|| validate::invalid(&checked.problems))?;

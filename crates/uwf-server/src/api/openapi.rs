@@ -10,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use uwf_engine::verbs::doctor::DoctorReport;
+use uwf_engine::verbs::put::StoredWorkflow;
 use uwf_engine::verbs::start::StartReport;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::verbs::workflows::{NamedWorkflow, ShownWorkflow, WorkflowVersion};
@@ -26,6 +27,7 @@ use super::actions::{ACTIONS, ApiAction, EXPECT_ATTEMPT, SchemaOf};
 use super::and_run;
 use super::start;
 use super::threads::ThreadAnswer;
+use super::workflows;
 use crate::app::AppState;
 use crate::command_line::{CommandLine, json_name};
 use crate::gateway::lists;
@@ -165,6 +167,12 @@ const ENDPOINTS: &[ReadEndpoint] = &[
         "uwf workflow history",
         "The versions of a workflow.",
     ),
+    text(
+        "application/yaml",
+        "/workflows/{workflow}/source",
+        "uwf workflow show --source",
+        "A workflow as a file, which `uwf workflow put` stores as the same version.",
+    ),
     report::<StoredNode>("/cas/{hash}", "uwf cas get", "A node."),
     report::<DoctorReport>("/doctor", "uwf doctor", "Problems in the storage root that reading can find."),
     report::<Vec<lists::MachineStatus>>(
@@ -226,6 +234,7 @@ pub(crate) fn document(commands: &CommandLine) -> Value {
         add(&mut paths, endpoint.path, "get", operation);
     }
     add(&mut paths, "/threads", "post", of_start(commands, &mut generator));
+    add(&mut paths, "/workflows", "post", of_put(commands, &mut generator));
     for action in ACTIONS {
         let operation = of_action(action, commands, &mut generator);
         add(&mut paths, &format!("/threads/{{thread}}/{}", action.name), "post", operation);
@@ -315,6 +324,25 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
         "description": "The report of `uwf thread start`.",
         "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
         "responses": responses(JSON, &[("201", started)]),
+    })
+}
+
+/// The operation that stores a workflow.
+fn of_put(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
+    let mut properties = Map::new();
+    let source = "The text of a workflow file, YAML or JSON.";
+    properties.insert(workflows::SOURCE.to_owned(), json!({ "type": "string", "description": source }));
+    let options =
+        workflows::OPTIONS.map(|option| (json_name(option), commands.option_schema(workflows::COMMAND, option)));
+    properties.extend(options);
+    let body = json!({ "type": "object", "properties": properties, "required": [workflows::SOURCE] });
+    let stored = json!(generator.subschema_for::<StoredWorkflow>());
+    json!({
+        "operationId": "post-workflows",
+        "summary": commands.about(workflows::COMMAND),
+        "description": "The report of `uwf workflow put --no-trust`: the commands of its roles run once `uwf workflow trust` allows them.",
+        "requestBody": { "required": true, "content": { JSON: { "schema": body } } },
+        "responses": responses(JSON, &[("201", stored)]),
     })
 }
 

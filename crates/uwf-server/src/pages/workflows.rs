@@ -1,12 +1,14 @@
 //! `/workflows`: all workflows, and how much they are used.
 
 mod detail;
+mod editor;
 mod figures;
 mod inputs;
 mod roles;
 mod schema;
 pub(crate) mod start;
 mod used;
+mod versions;
 
 use axum::Router;
 use axum::extract::State;
@@ -31,7 +33,11 @@ use crate::respond::wants_json;
 use crate::url::encoded;
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/workflows", get(listed)).merge(detail::routes()).merge(start::routes())
+    Router::new()
+        .route("/workflows", get(listed))
+        .merge(detail::routes())
+        .merge(editor::routes())
+        .merge(start::routes())
 }
 
 /// `GET /workflows`: the API's list, if the client wants JSON.
@@ -60,7 +66,10 @@ async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let (rows, nameless) = app.read(move |home| read(home, &cwd)).await?;
     let body = html! {
-        h1 { "Workflows" }
+        header.flow-head {
+            h1 { "Workflows" }
+            @if !app.is_read_only() { div.actions { a.button href="/new-workflow" { "New workflow" } } }
+        }
         @if rows.is_empty() {
             p { "No workflow is stored yet." }
             p.quiet { code { "uwf workflow put FILE" } " stores one under its name; " code { "uwf init workflow" } " creates a first one." }

@@ -54,6 +54,13 @@ fn a_form_starts_a_thread_and_runs_it() {
     act("starts", |_| json!({ "workflow": "publish-post" }));
 }
 
+#[test]
+fn a_workflow_is_edited_and_saved() {
+    let showcase = act("edits", |_| json!({}));
+    let versions = showcase.home.json(&["workflow", "history", "publish-post"]);
+    assert_eq!(versions.as_array().map(Vec::len), Some(3), "{versions}");
+}
+
 /// A workflow with an input of each kind of field, and one round.
 const ASKING: &str = "name: release-post
 description: x

@@ -286,3 +286,34 @@ def notifies(browser):
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     assert browser.uwf("run", browser.told["workflow"], "-p", "Announce this one.") == 20
     until("it is announced", lambda: page.evaluate("window.shown").count("uwf: waiting: Announce this one."))
+
+
+def edits(browser):
+    """A workflow is checked while it is typed, and saved as a new version. Without JavaScript a button checks it."""
+    for mode in FORMS:
+        page = browser.page("/workflows/publish-post", mode)
+        page.get_by_role("link", name="Edit", exact=True).click()
+        text = page.locator("textarea")
+        whole = text.input_value()
+        broken = whole.replace("role: editor", "role: edtior", 1)
+        assert broken != whole
+        text.fill(broken)
+        if mode == "noscript":
+            page.get_by_role("button", name="Check").click()
+        page.locator("#checked li[data-severity=error]", has_text="edtior").first.wait_for()
+        assert "error" in page.locator("#verdict").inner_text()
+        text = page.locator("textarea")
+        if mode != "noscript":
+            line = int(page.locator("#checked [data-line]").first.get_attribute("data-line"))
+            page.locator("#checked [data-line]").first.click()
+            at = text.evaluate("(it) => it.value.slice(0, it.selectionStart).split('\\n').length")
+            assert at == line, f"the caret is in line {at}, not {line}"
+            text.evaluate("(it) => it.setSelectionRange(it.value.indexOf('\\n', it.value.indexOf('roles:') + 7), it.value.length)")
+            page.keyboard.press("Enter")
+            added = text.evaluate("(it) => it.value.slice(it.value.lastIndexOf('\\n') + 1)")
+            assert added.strip() == "" and added, "a new line is indented as the one before"
+        text.fill(whole.replace("description:", f"description: {mode}", 1))
+        page.get_by_role("button", name="Save as a new version").click()
+        page.wait_for_url("**/workflows/publish-post")
+        assert mode in page.inner_text(".flow-head"), page.inner_text(".flow-head")
+        page.context.close()

@@ -96,6 +96,7 @@ fn pages_of_workflows_and_of_the_root() {
             Page::new("workflows", "/workflows", &["publish-post", "a person lets it out"]),
             Page::new("workflow", "/workflows/publish-post", &workflow),
             Page::new("start", "/workflows/publish-post/start", &["publish-post", "Start"]),
+            Page::new("editor", "/workflows/publish-post/edit", &["Edit publish-post", "Save as a new version"]),
             Page::new("cost", "/cost", &["Agent time", "All rows as CSV"]),
             Page::new("doctor", "/doctor", &["Doctor"]),
             Page { status: 404, ..Page::new("missing", "/nowhere", &["This page does not exist"]) },

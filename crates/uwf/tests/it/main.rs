@@ -128,6 +128,7 @@ mod serve_security;
 mod serve_start;
 mod serve_step;
 mod serve_thread;
+mod serve_workflow_editor;
 mod serve_workflows;
 mod setup;
 mod several_threads;

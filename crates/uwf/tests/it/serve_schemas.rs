@@ -171,6 +171,10 @@ fn reads(api: &mut DescribedOperation, home: &TestHome, thread: &str) {
     assert_eq!(api.get("/workflows", &[])[0]["name"], "count-rounds");
     api.get("/workflows/{workflow}", &["count-rounds"]);
     assert_eq!(api.get("/workflows/{workflow}/history", &["count-rounds"]).as_array().unwrap().len(), 2);
+    api.other("/workflows/{workflow}/source", &["count-rounds"]);
+    let stored = api.server.post("/api/workflows", &json!({ "source": uwf_testing::counting_workflow(5) }));
+    assert_eq!(stored.status, 201, "{}", stored.body);
+    api.check("post", "/workflows", &stored);
     api.get("/cas/{hash}", &[&step]);
     api.get("/doctor", &[]);
     api.get("/openapi.json", &[]);

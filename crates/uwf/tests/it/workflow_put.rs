@@ -1,9 +1,11 @@
 //! `uwf workflow put`: a file becomes a stored workflow.
 
-use uwf_testing::text;
+use serde_json::Value;
+use uwf_testing::{TestHome, counting_workflow, repository, text};
 
 use crate::fixtures::workflow_files::{REVIEW, broken};
 use crate::home;
+use crate::workflow_validate::with_stdin;
 
 #[test]
 fn put_and_validate_report_same_problems_and_locations() {
@@ -63,4 +65,101 @@ fn a_workflow_is_added_under_another_name() {
         let ran = home.uwf(&["workflow", "add", bad, "count-rounds.yaml"]);
         assert_eq!(ran.code, Some(64), "{bad}: {}", ran.stderr);
     }
+}
+
+/// Puts a workflow from stdin.
+fn put(home: &TestHome, more: &[&str], source: &str) -> (Option<i32>, Value) {
+    let ran = with_stdin(home, &[&["workflow", "put", "-"], more].concat(), source);
+    (ran.code, serde_json::from_str(&ran.stdout).unwrap_or(Value::Null))
+}
+
+#[test]
+fn source_is_stored_as_the_same_version() {
+    let home = home();
+    let examples = std::fs::read_dir(repository().join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let examples = examples.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    let mut compared = 0;
+    for example in examples.filter(|path| !path.to_string_lossy().ends_with(".config.yaml")) {
+        let file = example.to_str().unwrap();
+        let version = text(&home.json(&["workflow", "put", file]), "hash");
+        let source = home.uwf(&["workflow", "show", &version, "--source"]).stdout;
+        let (code, again) = put(&home, &["--strict"], &source);
+        assert_eq!((code, text(&again, "hash")), (Some(0), version.clone()), "{file}\n{source}");
+        compared += 1;
+    }
+    assert!(compared > 7, "{compared} examples");
+    home.put("review-text", REVIEW);
+    insta::assert_snapshot!(home.uwf(&["workflow", "show", "review-text", "--source"]).stdout, @r#"
+    name: review-text
+    description: A writer and a reviewer.
+    roles:
+      writer:
+        description: writes one sentence
+        goal: Write one sentence.
+        meta:
+          type: object
+          required:
+          - title
+          properties:
+            title:
+              type: string
+            words:
+              type: integer
+      reviewer:
+        description: approves it or not
+        goal: Approve or not.
+        meta:
+          type: object
+          required:
+          - approved
+          properties:
+            approved:
+              type: boolean
+    conditions:
+      rejected:
+        expression: steps[-1].output.approved = false
+        description: not good yet
+    graph:
+      "$START":
+      - role: writer
+      writer:
+      - role: reviewer
+      reviewer:
+      - role: writer
+        condition: rejected
+      - role: "$END"
+    "#);
+    let file = home.file("noted.yaml", &format!("# why\n{REVIEW}"));
+    let source = home.uwf(&["workflow", "show", file.to_str().unwrap(), "--source"]).stdout;
+    assert!(source.starts_with("# why\n"), "a file keeps its comments: {source}");
+}
+
+#[test]
+fn expected_version_protects_changes_of_others() {
+    let home = home();
+    let versions = [1, 2, 3].map(counting_workflow);
+    let (code, first) = put(&home, &["--expect", "none"], &versions[0]);
+    assert_eq!(code, Some(0), "{first}");
+    let first = text(&first, "hash");
+    assert_eq!(put(&home, &["--expect", "none"], &versions[1]).0, Some(75), "the name is taken");
+    let (code, second) = put(&home, &["--expect", &first], &versions[1]);
+    assert_eq!(code, Some(0), "{second}");
+    let (code, refused) = put(&home, &["--expect", &first], &versions[2]);
+    assert_eq!(code, Some(75), "{refused}");
+    assert!(refused.to_string().contains(&text(&second, "hash")), "it says what the name stands for: {refused}");
+    assert_eq!(home.json(&["workflow", "show", "count-rounds"])["hash"], second["hash"], "nothing was replaced");
+    assert_eq!(put(&home, &["--expect", &first], &versions[1]).0, Some(0), "stored before, as when an answer was lost");
+    assert_eq!(put(&home, &["--expect", "frist"], &versions[1]).0, Some(64));
+}
+
+#[test]
+fn commands_stay_untrusted_if_asked() {
+    let home = home();
+    let source =
+        "name: run-it\nroles:\n  it: { run: echo ran }\ngraph:\n  $START: [ { role: it } ]\n  it: [ { role: $END } ]\n";
+    assert_eq!(put(&home, &["--no-trust"], source).0, Some(0));
+    let refused = home.uwf(&["run", "run-it", "-p", "x"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert_eq!(home.uwf(&["workflow", "trust", "run-it"]).code, Some(0));
+    assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(0));
 }

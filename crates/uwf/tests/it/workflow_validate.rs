@@ -18,7 +18,7 @@ fn verdicts(ran: &FinishedRun) -> Vec<(String, bool)> {
     files.map(|file| (text(file, "file"), file["valid"].as_bool().unwrap())).collect()
 }
 
-fn with_stdin(home: &TestHome, args: &[&str], input: &str) -> FinishedRun {
+pub(crate) fn with_stdin(home: &TestHome, args: &[&str], input: &str) -> FinishedRun {
     let mut child =
         home.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

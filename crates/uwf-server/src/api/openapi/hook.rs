@@ -9,7 +9,7 @@ use super::{JSON, failure_reference};
 /// The path, below the server's own.
 pub(super) const PATH: &str = "/hooks/{name}";
 
-/// The statuses with their meanings, which differ from those of other operations.
+/// The statuses with their meanings, which differ from other operations.
 const STATUSES: [(&str, &str); 11] = [
     ("200", "The delivery, or an equal one, has answered or started its thread before, is ignored, or is a ping."),
     ("201", "It has started a thread; the header Location says where it is."),

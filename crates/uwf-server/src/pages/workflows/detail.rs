@@ -1,5 +1,7 @@
 //! `/workflows/NAME` and `/workflows/HASH`: a workflow.
 
+use std::collections::BTreeMap;
+
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
@@ -20,8 +22,9 @@ use uwf_engine::views::figures::{self, WorkflowFigures};
 use super::figures::MOST_THREADS;
 use super::inputs;
 use super::roles;
-use crate::api::workflows::{show, workflow_by_name_or_hash};
-use crate::app::AppState;
+use super::versions::{self, VersionResults};
+use crate::api::workflows::{show, source_by_name_or_hash, workflow_by_name_or_hash};
+use crate::app::{AppState, ServerCaches};
 use crate::failure::HttpFailure;
 use crate::pages::layout::{DashboardPage, NavSection};
 use crate::pages::markdown::markdown;
@@ -70,13 +73,22 @@ struct WorkflowView {
     origin: WorkflowOrigin,
     /// Versions that had the name; empty if the name is not in the registry.
     versions: Vec<WorkflowVersion>,
+    results: BTreeMap<NodeHash, VersionResults>,
     figures: WorkflowFigures,
     figures_of: FiguresOf,
+    /// The text of its file.
+    source: String,
     /// Why prices are not known.
     config_problem: Option<String>,
 }
 
-fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf) -> Result<WorkflowView, HttpFailure> {
+fn read(
+    home: &Home,
+    typed: String,
+    cwd: &std::path::Path,
+    memory: &ServerCaches,
+    figures_of: FiguresOf,
+) -> Result<WorkflowView, HttpFailure> {
     let (shown, origin) = workflow_by_name_or_hash(home, &typed, cwd)?;
     let is_named = registry::read(home)?.contains_key(&shown.name);
     let versions = if is_named { workflows::history(home, &shown.name, cwd)? } else { Vec::new() };
@@ -90,7 +102,9 @@ fn read(home: &Home, typed: String, cwd: &std::path::Path, figures_of: FiguresOf
         Err(error) => (UwfConfig::default(), Some(error.to_string())),
     };
     let figures = figures::of_roles(home, &config, counted, MOST_THREADS)?;
-    Ok(WorkflowView { typed, shown, origin, versions, figures, figures_of, config_problem })
+    let results = versions::results(home, &config, memory, &versions)?;
+    let source = source_by_name_or_hash(home, &typed, cwd)?;
+    Ok(WorkflowView { typed, shown, origin, versions, results, figures, figures_of, source, config_problem })
 }
 
 async fn page(
@@ -98,8 +112,8 @@ async fn page(
     Path(typed): Path<String>,
     Query(asked): Query<WorkflowQuery>,
 ) -> Result<Response, HttpFailure> {
-    let cwd = app.cwd().to_owned();
-    let known = app.read(move |home| read(home, typed, &cwd, asked.figures)).await?;
+    let (cwd, memory) = (app.cwd().to_owned(), app.memory());
+    let known = app.read(move |home| read(home, typed, &cwd, &memory, asked.figures)).await?;
     let workflow = &known.shown.workflow;
     let body = html! {
         p.quiet.crumbs { a href="/workflows" data-key="Escape" { "Workflows" } }
@@ -135,7 +149,18 @@ async fn page(
         }
         section aria-labelledby="roles" { h2 #roles { "Roles" } (roles::sections(&known.shown)) }
         @if !known.versions.is_empty() {
-            section aria-labelledby="versions" { h2 #versions { "Versions" } (versions(&known)) }
+            section aria-labelledby="versions" {
+                h2 #versions { "Versions" }
+                (versions::table(&known.versions, known.shown.hash, &known.results))
+            }
+        }
+        section aria-labelledby="source" {
+            h2 #source { "Source" }
+            details {
+                summary { "The workflow as a file" }
+                p.small { a href={ "/api" (path(&known)) "/source" } { "Only the file" } }
+                pre { (known.source) }
+            }
         }
     };
     Ok(DashboardPage::new(known.shown.name.clone(), NavSection::Workflows, body).into_response(&app))
@@ -152,7 +177,11 @@ fn head(app: &AppState, known: &WorkflowView) -> Markup {
                 @if !workflow.description.is_empty() { div.text { (markdown(&workflow.description, 1)) } }
             }
             @if !app.is_read_only() {
-                div.actions { a.button.primary href={ (path) "/start" } data-key="s" { "Start a thread" } }
+                div.actions {
+                    a.button.primary href={ (path) "/start" } data-key="s" { "Start a thread" }
+                    // A file of the project is edited where it is.
+                    @if !matches!(known.origin, WorkflowOrigin::Project { .. }) { a.button href={ (path) "/edit" } data-key="e" { "Edit" } }
+                }
             }
         }
         dl.facts {
@@ -228,36 +257,6 @@ fn versions_of_figures(known: &WorkflowView) -> Markup {
             nav.choices aria-label="Versions in the figures" {
                 a href={ (path(known)) "#figures" } aria-current=[current(FiguresOf::All)] { "All versions" }
                 a href={ (path(known)) "?figures=this#figures" } aria-current=[current(FiguresOf::This)] { "This version" }
-            }
-        }
-    }
-}
-
-fn versions(known: &WorkflowView) -> Markup {
-    // Newest first, so each version is compared with the next one in the list.
-    let before = known.versions.iter().skip(1).map(Some).chain([None]);
-    html! {
-        table.keys {
-            thead { tr { th scope="col" { "Version" } th scope="col" { "Since" } th scope="col" { "Changes" } } }
-            tbody {
-                @for (at, (version, before)) in known.versions.iter().zip(before).enumerate() {
-                    tr id={ "version-" (known.versions.len() - at) } {
-                        th scope="row" {
-                            code { a href={ "/workflows/" (version.hash) } { (version.hash) } }
-                            @if version.current { " " span.badge { "current" } }
-                            @if version.hash == known.shown.hash { " " span.badge { "this page" } }
-                        }
-                        td data-label="Since" {
-                            @if version.timestamp == 0 { span.quiet { "not known" } } @else { (parts::time(version.timestamp)) }
-                        }
-                        td data-label="Changes" {
-                            @match before {
-                                Some(before) => a href={ "/compare/" (before.hash) ".." (version.hash) } { "Compare with the previous version" },
-                                None => span.quiet { "the first one" },
-                            }
-                        }
-                    }
-                }
             }
         }
     }

@@ -21,6 +21,7 @@ Examples:
   uwf workflow show solve-issue
   uwf workflow show 2XY1PEX26ZD0Y
   uwf workflow show flows/solve-issue.yaml --format json | jq .payload.roles
+  uwf workflow show solve-issue --source > solve-issue.yaml
 
 `timestamp` is when the workflow was first stored, in Unix milliseconds. `history` has the versions of the name, newest first.")]
 pub(crate) struct Args {
@@ -28,6 +29,10 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME|HASH|FILE")]
     #[arg(add = ArgValueCompleter::new(complete::workflows))]
     workflow: String,
+    /// Print the workflow as a file, which `workflow put` stores as the same version. A stored workflow
+    /// has no comments.
+    #[arg(long)]
+    source: bool,
 }
 
 impl CommandReport for ShownWorkflow {
@@ -134,5 +139,9 @@ fn graph(workflow: &Workflow) -> String {
 
 /// Shows a workflow.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    if args.source {
+        let text = workflows::source(&context.home, &args.workflow, &context.cwd)?;
+        return Ok(PrintableReport::bytes(text.into_bytes()));
+    }
     PrintableReport::new(&workflows::show_by(&context.home, &args.workflow, context.workflow(&args.workflow)?)?)
 }
