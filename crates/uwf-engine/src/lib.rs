@@ -31,7 +31,7 @@
 //!   $START: [ { role: greeter } ]
 //!   greeter: [ { role: $END } ]
 //! ")?;
-//! put::put(&home, &file, true)?;
+//! put::put(&home, &file, &put::PutOptions::default())?;
 //!
 //! let request = start::StartRequest {
 //!     workflow: "say-hello".into(),

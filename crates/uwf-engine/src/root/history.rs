@@ -41,13 +41,13 @@ pub struct HistoryLine {
 impl HistoryLine {
     /// Whether it is the thread of a failed branch that its group continued without.
     #[must_use]
-    pub fn is_failed_branch(&self) -> bool {
+    pub(crate) fn is_failed_branch(&self) -> bool {
         self.status == EndStatus::Killed && self.outcome.as_deref() == Some(outcome::FAILED)
     }
 
     /// Completed or killed, as reports show it: a failed branch has ended, but was not killed.
     #[must_use]
-    pub fn shown_status(&self) -> EndStatus {
+    pub(crate) fn shown_status(&self) -> EndStatus {
         if self.is_failed_branch() { EndStatus::Completed } else { self.status }
     }
 }

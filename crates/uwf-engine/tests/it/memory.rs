@@ -184,11 +184,11 @@ impl Machine {
 
     /// Puts a workflow without errors.
     pub(crate) fn put(&self, name: &str, workflow: &str) -> NodeHash {
-        self.try_put(name, workflow).unwrap().stored.unwrap().1
+        self.try_put(name, workflow).unwrap().stored.unwrap().hash
     }
 
     pub(crate) fn try_put(&self, name: &str, workflow: &str) -> Result<WorkflowPutReport> {
-        put::put(&self.home, &self.file(&format!("{name}.yaml"), workflow), false)
+        put::put(&self.home, &self.file(&format!("{name}.yaml"), workflow), &put::PutOptions::default())
     }
 
     pub(crate) fn request(&self, workflow: &str, prompt: &str) -> StartRequest {

@@ -6,6 +6,7 @@ mod forks;
 mod now;
 mod read;
 mod steps;
+mod time_bars;
 
 use axum::Router;
 use axum::extract::{Path, Query, State};

@@ -10,6 +10,7 @@ use uwf_testing::server::TestServer;
 
 use crate::fixtures::child_threads;
 use crate::fixtures::review::{hashes, reviewing_home, step};
+use crate::home;
 
 /// Counts how often a file is opened meanwhile.
 fn opens(file: &Path, meanwhile: impl FnOnce()) -> usize {
@@ -86,6 +87,32 @@ fn role_of_child_thread_links_to_it() {
     let page = server.page(&format!("/threads/{thread}")).body;
     let link = format!("Played by the child thread <a href=\"/threads/{child}\">");
     assert!(page.contains(&link), "{page}");
+    // The first bars are those of plan, which an agent played.
+    let bars = page.split("<span class=\"lanes\">").nth(2).and_then(|rest| rest.split("</span>").next()).unwrap();
+    let steps = home.json(&["thread", "steps", &child]);
+    let worked = steps["steps"].as_array().unwrap().iter().filter(|step| step["role"].is_string()).count();
+    assert_eq!(bars.matches("<rect class=\"works\"").count(), worked, "a bar for each step of the child: {bars}");
+}
+
+#[test]
+fn time_axis_shows_failures_and_waits() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\nexit 3\n");
+    let thread = home.start_counting(2, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    home.script("worker", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    step(&home, &thread, 1);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    step(&home, &thread, 1);
+    let server = TestServer::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}")).body;
+    let bars: Vec<&str> = page.split("<span class=\"lanes\">").skip(1).collect();
+    let has =
+        |bar: &str, class: &str| bar.split("</span>").next().unwrap().contains(&format!("<rect class=\"{class}\""));
+    assert_eq!(bars.len(), 2, "{page}");
+    assert!(has(bars[0], "fails") && has(bars[0], "works") && !has(bars[0], "waits"), "{}", bars[0]);
+    assert!(has(bars[1], "waits") && bars[1].contains("<title>waited 2."), "{}", bars[1]);
+    assert!(page.contains("<div class=\"step-axis"), "{page}");
 }
 
 #[test]

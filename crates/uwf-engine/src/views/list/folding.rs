@@ -50,7 +50,7 @@ impl<'h> BranchFolds<'h> {
         listed: &[ThreadRow],
     ) -> BranchFolds<'h> {
         let listed = listed.iter().map(|row| row.thread.clone()).collect();
-        // The outcome of a run is that of its own thread, whatever its branches ended with.
+        // A run has the outcome of its own thread, whatever its branches ended with.
         BranchFolds { home, states, listed, folds_all: !filter.outcomes.is_empty() }
     }
 

@@ -2,17 +2,11 @@
 
 use maud::{Markup, html};
 use uwf_core::agent_name::AgentName;
-use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 
 use super::super::parts;
-
-/// Width of the time axis.
-const WIDTH: f64 = 100.0;
-
-/// Minimum width of a bar.
-const LEAST: f64 = 0.8;
+use super::time_bars::TimeAxis;
 
 /// The group that the thread plays.
 pub(super) fn running(group: &GroupStatus) -> Markup {
@@ -66,7 +60,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
             }
             (state(branch))
             span.took title="When its agents worked, and when they waited" {
-                @if let Some(axis) = axis { (bar(branch, axis)) }
+                @if let Some((from, to)) = axis { (TimeAxis::new(from, to).branch(branch)) }
                 @if has_worked || branch.waited_ms > 0 { span { (work_time(branch)) } }
             }
             span.facts.quiet.small {
@@ -97,24 +91,6 @@ fn state(branch: &BranchStatus) -> Markup {
             let is_bad = branch.failed || branch.unsuccessful().is_some();
             let colour = if is_bad { ThreadState::Stuck.name() } else { "" };
             html! { span.state data-state=(colour) { (branch.state_in_words()) } }
-        }
-    }
-}
-
-/// The time of a branch on the axis: a bar for each attempt, and a thin one while the branch waits.
-fn bar(branch: &BranchStatus, (from, to): (u64, u64)) -> Markup {
-    let length = to.saturating_sub(from).max(1) as f64;
-    let place = |ms: u64| (ms.saturating_sub(from) as f64 / length * WIDTH).clamp(0.0, WIDTH);
-    let rect = |class: &str, begin: u64, end: u64, (y, height): (u8, u8)| {
-        let width = (place(end) - place(begin)).max(LEAST);
-        let x = place(begin).min(WIDTH - width);
-        html! { rect class=(class) x=(format!("{x:.2}")) y=(y) width=(format!("{width:.2}")) height=(height) rx="1" {} }
-    };
-    let end = branch.ended_at.unwrap_or(to);
-    html! {
-        svg.bar-of-time viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
-            @if let Some(started) = branch.started_at { (rect("waits", started, end, (4, 2))) }
-            @for attempt in &branch.attempts { (rect("works", attempt.from, attempt.to.unwrap_or_else(ids::now_ms), (1, 8))) }
         }
     }
 }

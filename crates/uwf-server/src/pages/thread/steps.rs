@@ -12,6 +12,7 @@ use super::super::markdown::markdown;
 use super::super::{parts, values};
 use super::branches::branches;
 use super::read::{SHOWN, ThreadView};
+use super::time_bars::TimeAxis;
 
 /// Characters of an output on the step's line.
 const EXCERPT: usize = 140;
@@ -25,14 +26,12 @@ const UNFOLDED: usize = 30;
 /// Bytes of a text shown in an unfolded step.
 const TEXT: usize = 8 << 10;
 
-/// Width of the time line.
-const WIDTH: f64 = 100.0;
-
 /// The steps, oldest first.
 pub(super) fn steps(shown: &ThreadView) -> Markup {
     let ThreadView { status, range, .. } = shown;
     let first_unfolded = shown.steps.len().saturating_sub(UNFOLDED);
-    let scale = StepTimeScale::from_steps(&shown.steps);
+    let before = status.started_at.filter(|_| range.start == 0);
+    let axis = TimeAxis::from_steps(&shown.steps, before);
     html! {
         section #steps aria-label="Steps" {
             h2 { "Steps" }
@@ -40,10 +39,13 @@ pub(super) fn steps(shown: &ThreadView) -> Markup {
                 p { a.button data-key="[" href={"?from=" (range.start.saturating_sub(SHOWN) + 1)} { "Steps " (range.start.saturating_sub(SHOWN) + 1) " to " (range.start) } }
             }
             @if shown.steps.is_empty() { p.quiet { "No step yet." } }
+            @if shown.steps.len() > 1 { (axis.ticks()) }
             ol.steps start=(range.start + 1) {
                 @for (position, timed) in shown.steps.iter().enumerate() {
                     @let reason = shown.reasons.get(&(range.start + position)).and_then(|tried| reason(tried));
-                    (step(status.thread.as_str(), (timed, shown.group_of(timed.step.hash)), reason.as_deref(), &scale, position >= first_unfolded))
+                    @let group = shown.group_of(timed.step.hash);
+                    @let before = position.checked_sub(1).map(|before| shown.steps[before].step.timestamp).or(before);
+                    (step(status.thread.as_str(), (timed, group), reason.as_deref(), &axis.step(timed, group, before), position >= first_unfolded))
                 }
             }
             @if range.end < status.steps {
@@ -57,15 +59,15 @@ fn step(
     thread: &str,
     (timed, group): (&TimedStep, Option<&GroupStatus>),
     reason: Option<&str>,
-    scale: &StepTimeScale,
+    bars: &Markup,
     unfolds: bool,
 ) -> Markup {
-    let TimedStep { step, spent, took_ms, child } = timed;
+    let TimedStep { step, spent, took_ms, child, .. } = timed;
     let path = format!("/threads/{thread}/steps/{}", step.hash);
     let line = html! {
         span.index { (step.index) }
         b.role { (step.role) }
-        span.took title="How long its agent took" { (scale.bar(timed)) span { (parts::duration(*took_ms)) } }
+        span.took title="How long its agent took" { (bars) span { (parts::duration(*took_ms)) } }
         span.outcome {
             span.excerpt { (excerpt(&step.output)) }
             span.facts.quiet {
@@ -102,6 +104,12 @@ fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup 
     html! {
         div.inside {
             @if let Some(group) = group { (branches(group)) }
+            @for exchange in &step.exchanges {
+                p.small.quiet { "Asked" }
+                div.text { (markdown(&text::without_end(&exchange.question, TEXT), 3)) }
+                p.small.quiet { "Reply" @if let Some(by) = &exchange.by { " by " (by) } }
+                div.text { (markdown(&text::without_end(&exchange.reply, TEXT), 3)) }
+            }
             @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } }
             @else { (values::output(&step.output, None)) }
             @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
@@ -190,34 +198,6 @@ fn ahead(next: &ThreadOutlook) -> Markup {
                         } }
                     }
                 }
-            }
-        }
-    }
-}
-
-/// Time span of the steps on a page.
-struct StepTimeScale {
-    start: u64,
-    length: u64,
-}
-
-impl StepTimeScale {
-    fn from_steps(steps: &[TimedStep]) -> StepTimeScale {
-        let began = |timed: &TimedStep| timed.step.timestamp.saturating_sub(timed.took_ms);
-        let start = steps.iter().map(began).min().unwrap_or(0);
-        let end = steps.iter().map(|timed| timed.step.timestamp).max().unwrap_or(0);
-        StepTimeScale { start, length: (end - start).max(1) }
-    }
-
-    /// A step's time as a bar on the time line.
-    fn bar(&self, timed: &TimedStep) -> Markup {
-        let part = |ms: u64| ms as f64 / self.length as f64 * WIDTH;
-        let width = part(timed.took_ms).max(1.0);
-        let end = part(timed.step.timestamp.saturating_sub(self.start));
-        let x = (end - width).clamp(0.0, WIDTH - width.min(WIDTH));
-        html! {
-            svg.bar-of-time viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
-                rect x=(format!("{x:.2}")) y="1" width=(format!("{width:.2}")) height="8" rx="1" {}
             }
         }
     }
