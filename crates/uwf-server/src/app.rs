@@ -13,6 +13,7 @@ use uwf_engine::views::list::TaskMemory;
 use uwf_engine::views::ps::RunningMemory;
 
 use crate::command_line::CommandLine;
+use crate::drawn::DrawnInbox;
 use crate::failure::HttpFailure;
 use crate::guard::RequestGuard;
 use crate::machines::MachineGateway;
@@ -45,6 +46,8 @@ pub(crate) struct ServerCaches {
     running: Mutex<RunningMemory>,
     /// By start and head of a thread; `None` if its files are not known.
     files: Mutex<HashMap<(NodeHash, NodeHash), Option<FileSums>>>,
+    /// The last first page of each machine of a gateway, by its name.
+    inboxes: Mutex<HashMap<String, DrawnInbox>>,
 }
 
 /// Most threads whose changed files are kept. Beyond that, the cache is emptied.
@@ -69,6 +72,16 @@ impl ServerCaches {
 }
 
 impl ServerCaches {
+    /// Keeps the first page of a machine.
+    pub(crate) fn keep_inbox(&self, machine: &str, inbox: DrawnInbox) {
+        self.inboxes.lock().insert(machine.to_owned(), inbox);
+    }
+
+    /// The last known first page of a machine.
+    pub(crate) fn last_inbox(&self, machine: &str) -> Option<DrawnInbox> {
+        self.inboxes.lock().get(machine).cloned()
+    }
+
     /// The changed files between the start and the head of a thread; `read` asks git.
     pub(crate) fn with_files(
         &self,

@@ -2,7 +2,6 @@
 //! that disconnects also ends the request on the machine.
 
 mod answer;
-mod markup;
 
 use std::net::IpAddr;
 

@@ -4,8 +4,11 @@
 //! [`crate::machines`] has the gateway's data about machines.
 
 mod accept;
+mod asking;
 mod events;
+pub(crate) mod inbox;
 pub(crate) mod lists;
+pub(crate) mod search;
 mod summary;
 
 use axum::Router;

@@ -11,6 +11,7 @@ mod call;
 mod changes;
 mod command_line;
 mod connect;
+mod drawn;
 mod entry;
 mod failure;
 mod fields;
@@ -32,6 +33,7 @@ mod respond;
 mod serve;
 mod tls;
 mod tunnel;
+mod untrusted_html;
 mod url;
 mod watch;
 

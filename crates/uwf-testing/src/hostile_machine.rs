@@ -86,7 +86,7 @@ impl HostileMachine {
         HostileMachine { answers, received, end: Some(end), thread: Some(thread) }
     }
 
-    /// Sets the answer to a path with its query.
+    /// Sets the answer to a path with its query, or to a path with any query that has no answer of its own.
     pub fn answers(&self, path: &str, answer: HostileResponse) {
         self.answers.lock().insert(path.to_owned(), answer);
     }
@@ -119,7 +119,9 @@ impl HostileService {
         let headers = request.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect();
         let line = format!("{} {path}", request.method());
         self.received.lock().push((line, headers));
-        let answer = self.answers.lock().get(path).cloned();
+        let answers = self.answers.lock();
+        let answer = answers.get(path).or_else(|| answers.get(path.split('?').next()?)).cloned();
+        drop(answers);
         let answer = answer.unwrap_or(HostileResponse { status: 404, headers: Vec::new(), body: String::new() });
         let mut response = Response::new(Full::new(Bytes::from(answer.body)));
         *response.status_mut() = hyper::StatusCode::from_u16(answer.status).expect("a status");

@@ -2,7 +2,7 @@
 //!
 //! An attacker who controls a machine controls every byte of its answer, and a browser shows that answer with a person's rights at the
 //! gateway. So the gateway passes on nothing just because it looks harmless. It writes each header itself, from a few constants and values
-//! that it has parsed. It draws pages around a body that it has cleaned ([`super::markup`]). It drops everything else.
+//! that it has parsed. It draws pages around a body that it has cleaned ([`crate::untrusted_html`]). It drops everything else.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 
-use super::markup;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
 use crate::pages::layout::{DashboardPage, SENT_PAGE};
 use crate::place::{self, PageLocation, SEEN, seen_cookie};
+use crate::untrusted_html;
 
 /// Largest page of a machine, in bytes.
 const MAX_PAGE: usize = 16 << 20;
@@ -58,7 +58,7 @@ pub(super) async fn rewritten(
     };
     *response.status_mut() = parts.status;
     response.headers_mut().extend(passed(&parts.headers));
-    let target = text(&parts.headers, &header::LOCATION).and_then(markup::own_path);
+    let target = text(&parts.headers, &header::LOCATION).and_then(untrusted_html::own_path);
     let target = target.and_then(|target| HeaderValue::from_str(&target).ok());
     if target.is_none() && parts.status.is_redirection() {
         return Err(untrusted(name, "redirects to an address that is not its own"));
@@ -82,7 +82,7 @@ async fn page(
         serde_json::from_slice(&bytes).map_err(|_| untrusted(name, "sends a page of another format"))?;
     let here = app.clone();
     let is_own_host = move |host: &str| here.guard().is_some_and(|guard| guard.is_own_host(host));
-    let page = page.cleaned(markup::own_path, |body| markup::cleaned(body, is_own_host));
+    let page = page.cleaned(untrusted_html::own_path, |body| untrusted_html::cleaned(body, is_own_host));
     Ok(place.sync_scope(|| page.draw(app)).into_response())
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::future::join_all;
@@ -15,20 +14,23 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_engine::views::list::NamedThreadRow;
 
-use super::summary;
+use super::asking::{MAX_SUMMARY, answered};
+use super::{inbox, search, summary};
 use crate::app::AppState;
+use crate::drawn::{DrawnSearch, MachineInbox};
 use crate::failure::HttpFailure;
+use crate::filter::ThreadListQuery;
 use crate::machines::name::MachineName;
 use crate::machines::{MachineGateway, MachineSnapshot, MachineSummary};
 
 /// How long a machine may take to say what its threads do. After that, what it said last is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a page waits for that whose business is another: the inbox.
-const GLANCE: Duration = Duration::from_millis(300);
+/// How long the first page waits for a machine. It is drawn again once a machine reports a change.
+const GLANCE: Duration = Duration::from_secs(1);
 
-/// Largest answer.
-const MAX_SUMMARY: usize = 4 << 20;
+/// How long a machine may search if a person asks for more.
+const SEARCH: Duration = Duration::from_secs(10);
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/api/gateway/endpoints", get(endpoints)).route("/api/gateway/threads", get(threads))
@@ -111,22 +113,67 @@ pub(crate) fn gateway(app: &AppState) -> Result<Arc<MachineGateway>, HttpFailure
     })
 }
 
+/// The first pages of all machines; of those that are not connected or take too long, the last one, unless the query filters.
+///
+/// # Errors
+/// The tokens can't be read.
+pub(crate) async fn inboxes(
+    app: &AppState,
+    gateway: &Arc<MachineGateway>,
+    query: &ThreadListQuery,
+    since: u64,
+) -> Result<Vec<MachineInbox>, HttpFailure> {
+    let path = format!("{}{}", inbox::PATH, inbox::query(query, since));
+    let is_filter = query.is_filter();
+    let asked = gateway.all().await?.into_iter().map(|machine| {
+        let (asking, name, path) = (gateway.clone(), machine.name.clone(), path.clone());
+        let (app, here) = (app.clone(), app.clone());
+        // A slow machine answers later, in the background, and its page is kept for the next time.
+        let answer = tokio::spawn(async move {
+            let inbox = inbox::of_machine(&app, &asking, &name, &path).await?;
+            if !is_filter {
+                app.memory().keep_inbox(name.as_str(), inbox.clone());
+            }
+            Some(inbox)
+        });
+        async move {
+            let current = tokio::time::timeout(GLANCE, answer).await.ok().and_then(Result::ok).flatten();
+            let is_current = current.is_some();
+            let inbox = current.or_else(|| here.memory().last_inbox(machine.name.as_str()).filter(|_| !is_filter));
+            MachineInbox { machine: machine.name, inbox, is_current }
+        }
+    });
+    Ok(join_all(asked).await)
+}
+
+/// The results of a search on all machines; `None` from a machine that is not connected or takes too long.
+///
+/// # Errors
+/// The tokens can't be read.
+pub(crate) async fn searches(
+    app: &AppState,
+    gateway: &Arc<MachineGateway>,
+    text: &str,
+    is_long: bool,
+) -> Result<Vec<(MachineName, Option<DrawnSearch>)>, HttpFailure> {
+    let path = search::path(text, is_long);
+    let patience = if is_long { SEARCH } else { PATIENCE };
+    let asked = gateway.all().await?.into_iter().map(|machine| {
+        let (app, gateway, path) = (app.clone(), gateway.clone(), path.clone());
+        async move {
+            let found = tokio::time::timeout(patience, search::on_machine(&app, &gateway, &machine.name, &path)).await;
+            (machine.name, found.ok().flatten())
+        }
+    });
+    Ok(join_all(asked).await)
+}
+
 /// All machines; connected machines with their current data.
 pub(crate) async fn seen(gateway: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
-    seen_within(gateway, PATIENCE).await
-}
-
-/// The same for a page that must not wait for a slow machine: such a machine is shown with its last data, and its answer is kept for
-/// the next time.
-pub(crate) async fn glanced(gateway: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
-    seen_within(gateway, GLANCE).await
-}
-
-async fn seen_within(gateway: &Arc<MachineGateway>, patience: Duration) -> Result<Vec<MachineSnapshot>, HttpFailure> {
     let connected = gateway.names().into_iter().filter(|(_, is_connected)| *is_connected);
     let asked: Vec<_> = connected.map(|(name, _)| tokio::spawn(refreshed(gateway.clone(), name))).collect();
     // Slower machines answer later, in the background.
-    let _ = tokio::time::timeout(patience, join_all(asked)).await;
+    let _ = tokio::time::timeout(PATIENCE, join_all(asked)).await;
     gateway.all().await
 }
 
@@ -145,13 +192,4 @@ async fn asked(gateway: &MachineGateway, name: &MachineName) -> Option<MachineSu
 /// A machine's events about its list of threads: one for each change.
 pub(super) async fn events(gateway: &MachineGateway, name: &MachineName) -> Option<Body> {
     answered(gateway, name, "/api/events", "text/event-stream").await
-}
-
-async fn answered(gateway: &MachineGateway, name: &MachineName, path: &str, kind: &str) -> Option<Body> {
-    let mut requests = gateway.requests(name)?;
-    let request = Request::get(format!("http://{name}{path}")).header(header::ACCEPT, kind);
-    let request = request.body(Body::empty()).ok()?;
-    requests.ready().await.ok()?;
-    let response = requests.send_request(request).await.ok()?;
-    (response.status() == StatusCode::OK).then(|| Body::new(response.into_body()))
 }

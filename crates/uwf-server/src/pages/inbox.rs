@@ -2,12 +2,13 @@
 
 mod read;
 
-use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use axum::{Json, Router};
 use maud::{Markup, html};
+use serde::Deserialize;
 use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
@@ -19,10 +20,12 @@ use self::read::{InboxThread, InboxView};
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
 use super::need::OpenRequest;
-use super::{machines, parts, texts};
+use super::{parts, texts};
 use crate::api;
 use crate::app::AppState;
+use crate::drawn::{DrawnInbox, InboxRow};
 use crate::failure::HttpFailure;
+use crate::gateway::lists;
 use crate::place::{SEEN, seen_cookie};
 use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
@@ -44,7 +47,26 @@ const DAY_MS: u64 = 24 * 3600 * 1000;
 const NEEDS: [ThreadState; 4] = [ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt];
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/", get(page)).route("/threads", get(threads)).route("/seen", post(seen))
+    Router::new()
+        .route("/", get(page))
+        .route("/threads", get(threads))
+        .route("/seen", post(seen))
+        .route(gateway::inbox::PATH, get(for_gateway))
+}
+
+#[derive(Debug, Deserialize)]
+struct InboxPeriod {
+    /// Time of the last visit, in Unix milliseconds.
+    since: u64,
+}
+
+/// `GET /api/gateway/inbox`: this page for the first page of a gateway.
+async fn for_gateway(
+    State(app): State<AppState>,
+    Query(InboxPeriod { since }): Query<InboxPeriod>,
+    Query(query): Query<filter::ThreadListQuery>,
+) -> Result<Json<DrawnInbox>, HttpFailure> {
+    Ok(Json(drawn(&app, &query, since).await?))
 }
 
 /// `GET /threads`: all threads as a page, or the API's list if the client wants JSON.
@@ -69,12 +91,10 @@ async fn page(
     let (State(app), Query(query)) = (app, query);
     let seen = cookie(&headers, SEEN).and_then(|value| value.parse().ok());
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
-    let (asked, memory) = (query.clone(), app.memory());
-    let inbox = app.read(move |home| InboxView::read(home, &memory, &asked, since)).await?;
-    let machines = if inbox.is_filtered {
-        html! {}
-    } else {
-        machines::section(&app).await?
+    let own = drawn(&app, &query, since).await?;
+    let inbox = match app.gateway() {
+        Some(gateway) => own.with_machines(lists::inboxes(&app, gateway, &query, since).await?),
+        None => own,
     };
     let body = html! {
         div.title-row {
@@ -83,10 +103,10 @@ async fn page(
             (chips(&inbox, &query))
         }
         @if inbox.is_filtered { (filtered(&inbox, &query)) } @else {
-            @if inbox.is_empty() && machines.0.is_empty() { (nothing()) }
-            (sections(&app, &inbox, seen.is_some()))
+            @if inbox.is_empty() { (nothing()) }
+            (sections(&inbox, seen.is_some()))
         }
-        (machines)
+        (inbox.silent())
     };
     let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
     let waiting = inbox.count_of(&NEEDS);
@@ -98,15 +118,47 @@ async fn page(
     Ok(DashboardPage::new(title, NavSection::Threads, body).live(events).into_response(&app))
 }
 
+/// The threads of this server, drawn.
+///
+/// # Errors
+/// 400 for an invalid query, and failures to read the threads.
+pub(crate) async fn drawn(
+    app: &AppState,
+    query: &filter::ThreadListQuery,
+    since: u64,
+) -> Result<DrawnInbox, HttpFailure> {
+    let (asked, memory) = (query.clone(), app.memory());
+    let inbox = app.read(move |home| InboxView::read(home, &memory, &asked, since)).await?;
+    let rows = |items: &[InboxThread], has_actions: bool| {
+        items
+            .iter()
+            .map(|item| InboxRow::new(&item.named.row, line(item), row_actions(app, item, has_actions)))
+            .collect()
+    };
+    let InboxView { counts, is_filtered, has_more, needs, running, ready, done, done_count } = &inbox;
+    Ok(DrawnInbox {
+        counts: counts.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
+        is_filtered: *is_filtered,
+        has_more: *has_more,
+        // A filtered list has no forms.
+        needs: rows(needs, !is_filtered),
+        running: rows(running, true),
+        ready: rows(ready, true),
+        done: rows(done, false),
+        done_count: *done_count,
+        ..DrawnInbox::default()
+    })
+}
+
 /// The number of threads in each state. Keys 1 to 9 press them in this order.
-fn chips(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
+fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery) -> Markup {
     let all: usize = inbox.counts.values().sum();
     let current = |state: &str| query.is_filter() && query.state == state;
     html! {
         nav.chips aria-label="Threads by state" {
             a href="/" aria-current=[(!query.is_filter()).then_some("page")] data-key="0" { "Inbox" }
             @for (position, state) in ThreadState::ALL.into_iter().enumerate() {
-                @let count = inbox.counts.get(&state).copied().unwrap_or(0);
+                @let count = inbox.count_of(&[state]);
                 @if count > 0 || current(state.name()) {
                     a href={"/" (filter::ThreadListQuery { after: String::new(), all: String::new(), ..query.clone() }.with("state", state.name()))}
                         aria-current=[current(state.name()).then_some("page")] data-key=(position + 1) {
@@ -121,27 +173,27 @@ fn chips(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
     }
 }
 
-fn sections(app: &AppState, inbox: &InboxView, has_seen: bool) -> Markup {
-    let InboxView { needs, running, ready, done, .. } = inbox;
+fn sections(inbox: &DrawnInbox, has_seen: bool) -> Markup {
+    let DrawnInbox { needs, running, ready, done, .. } = inbox;
     html! {
         @if !needs.is_empty() {
             section #needs {
                 h2 { "Needs you " span.number { (inbox.count_of(&NEEDS)) } }
-                ul.rows { @for item in needs { (row(app, item, true)) } }
+                ul.rows { @for row in needs { (row.draw()) } }
                 (more(needs.len(), inbox.count_of(&NEEDS), "waiting,stuck,limited,corrupt"))
             }
         }
         @if !running.is_empty() {
             section #running {
                 h2 { "Running " span.number { (inbox.count_of(&[ThreadState::Running])) } }
-                ul.rows { @for item in running { (row(app, item, true)) } }
+                ul.rows { @for row in running { (row.draw()) } }
                 (more(running.len(), inbox.count_of(&[ThreadState::Running]), "running"))
             }
         }
         @if !ready.is_empty() {
             section #ready {
                 h2 { "Ready for the next step " span.number { (inbox.count_of(&[ThreadState::Active])) } }
-                ul.rows { @for item in ready { (row(app, item, true)) } }
+                ul.rows { @for row in ready { (row.draw()) } }
                 (more(ready.len(), inbox.count_of(&[ThreadState::Active]), "active"))
             }
         }
@@ -151,7 +203,7 @@ fn sections(app: &AppState, inbox: &InboxView, has_seen: bool) -> Markup {
                     h2 { @if has_seen { "Done since you looked " } @else { "Done today " } span.number { (inbox.done_count) } }
                     form method="post" action="/seen" { button.quiet { "Mark as seen" } }
                 }
-                ul.rows { @for item in done { (row(app, item, false)) } }
+                ul.rows { @for row in done { (row.draw()) } }
                 (more(done.len(), inbox.done_count, "completed,killed"))
             }
         }
@@ -171,8 +223,8 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
     html! { @if all > shown { p { a href={"/?state=" (encoded(states))} { "All " (parts::grouped(all)) } } } }
 }
 
-fn filtered(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
-    let last = inbox.needs.last().filter(|_| inbox.has_more);
+fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery) -> Markup {
+    let last = inbox.needs.iter().rfind(|row| row.machine.is_none()).filter(|_| inbox.has_more);
     let filter::ThreadListQuery { state, outcome, workflow, role, q, .. } = query;
     html! {
         form.filter action="/" {
@@ -183,9 +235,12 @@ fn filtered(inbox: &InboxView, query: &filter::ThreadListQuery) -> Markup {
             button { "Filter" }
         }
         @if inbox.needs.is_empty() { p.empty { "No thread matches." } }
-        ul #found.rows { @for item in &inbox.needs { (plain_row(item)) } }
-        @if let Some(item) = last {
-            p { a.button rel="next" href={"/" (query.with("after", item.named.row.thread.as_str()))} data-key="]" { "Older threads" } }
+        ul #found.rows { @for row in &inbox.needs { (row.draw()) } }
+        @if let Some(row) = last {
+            p { a.button rel="next" href={"/" (query.with("after", &row.thread))} data-key="]" { "Older threads" } }
+        }
+        @for machine in &inbox.with_more {
+            p { a.button href={ (machine.prefix()) "/" (query.with("after", "")) } { "All threads on " (machine) } }
         }
     }
 }
@@ -194,23 +249,11 @@ fn field(name: &str, label: &str, value: &str) -> Markup {
     html! { label { (label) " " input name=(name) value=(value) size="14"; } }
 }
 
-/// A thread of a filtered list, without forms.
-fn plain_row(item: &InboxThread) -> Markup {
-    html! { li.row #{"t-" (item.named.row.thread)} data-row=(item.named.row.thread) data-head=(item.named.row.head) tabindex="-1" { (line(item)) } }
-}
-
-fn row(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
-    let row = &item.named.row;
-    let actions = if has_actions && !app.is_read_only() {
+fn row_actions(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
+    if has_actions && !app.is_read_only() {
         actions(app, item)
     } else {
         html! {}
-    };
-    html! {
-        li #{"t-" (row.thread)} class={"row" @if !actions.0.is_empty() { " acts" }} data-row=(row.thread) data-head=(row.head) tabindex="-1" {
-            (line(item))
-            (actions)
-        }
     }
 }
 

@@ -105,9 +105,6 @@ impl DashboardPage {
     }
 }
 
-/// Ids of the elements around a page's body; the scripts use them.
-pub(crate) const OUTER_IDS: [&str; 5] = ["main", "notice", "live", "keys", "keys-button"];
-
 /// A page without navigation, for clients that are not logged in.
 pub(crate) fn bare(title: &str, body: &Markup) -> Response {
     document(&format!("{title} · uwf"), &html! { main #main { (body) } }).into_response()

@@ -60,17 +60,6 @@ async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     Ok(DashboardPage::new("Machines", NavSection::None, body).live(EVENTS).into_response(&app))
 }
 
-/// The threads of all machines as a section of a page; empty without a gateway or without threads.
-///
-/// # Errors
-/// The tokens can't be read.
-pub(crate) async fn section(app: &AppState) -> Result<Markup, HttpFailure> {
-    match app.gateway() {
-        Some(gateway) => Ok(threads_of(&lists::glanced(gateway).await?)),
-        None => Ok(html! {}),
-    }
-}
-
 fn list_of(machines: &[MachineSnapshot]) -> Markup {
     html! { ul.rows { @for machine in machines { (of_machine(machine)) } } }
 }

@@ -4,16 +4,18 @@ mod words;
 
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use json_cas::NodeHash;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use uwf_core::thread::is_symbol;
+use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
+use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 use uwf_engine::views::workflow_names::WorkflowNames;
@@ -23,7 +25,10 @@ use super::layout::{DashboardPage, NavSection};
 use super::parts;
 use super::texts::first_line;
 use crate::app::AppState;
+use crate::drawn::DrawnSearch;
 use crate::failure::HttpFailure;
+use crate::gateway::{self, lists};
+use crate::machines::name::MachineName;
 use crate::named::{self, ThreadOrNodeId};
 use crate::url::encoded;
 
@@ -43,7 +48,15 @@ const HASH_LIKE: usize = 6;
 const LISTED: usize = 50;
 
 pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/search", get(search))
+    Router::new().route("/search", get(search)).route(gateway::search::PATH, get(for_gateway))
+}
+
+/// `GET /api/gateway/search`: the results of a search here, for the search of a gateway.
+async fn for_gateway(
+    State(app): State<AppState>,
+    Query(SearchQuery { q, more }): Query<SearchQuery>,
+) -> Result<Json<DrawnSearch>, HttpFailure> {
+    Ok(Json(drawn(&app, q.trim(), !more.is_empty()).await?))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -58,18 +71,42 @@ async fn search(
     State(app): State<AppState>,
     Query(SearchQuery { q, more }): Query<SearchQuery>,
 ) -> Result<Response, HttpFailure> {
-    let patience = if more.is_empty() { PATIENCE } else { MORE_PATIENCE };
     let text = q.trim().to_owned();
-    let (asked, is_empty) = (text.clone(), text.is_empty());
-    let found = match is_empty {
-        true => SearchResults::default(),
-        false => app.read(move |home| SearchResults::find_in_root(home, &asked, patience)).await?,
+    let own = drawn(&app, &text, !more.is_empty()).await?;
+    let machines = match app.gateway() {
+        Some(gateway) if !text.is_empty() => lists::searches(&app, gateway, &text, !more.is_empty()).await?,
+        _ => Vec::new(),
     };
-    if let Some(path) = &found.straight_to {
-        return Ok(Redirect::to(path).into_response());
+    let far = machines.iter().find_map(|(machine, found)| {
+        let path = found.as_ref()?.straight_to.as_ref()?;
+        Some(format!("{}{path}", machine.prefix()))
+    });
+    if let Some(path) = own.straight_to.clone().or(far) {
+        return Ok(Redirect::to(&path).into_response());
     }
-    let title = if is_empty { "Search".to_owned() } else { format!("Search: {text}") };
-    Ok(DashboardPage::new(title, NavSection::None, body(&text, &found, more.is_empty())).into_response(&app))
+    let title = if text.is_empty() { "Search".to_owned() } else { format!("Search: {text}") };
+    Ok(DashboardPage::new(title, NavSection::None, body(&text, &own, &machines)).into_response(&app))
+}
+
+/// Searches the threads and workflows of this server; `is_long` searches for longer.
+///
+/// # Errors
+/// Failures to read the registry and the list of threads.
+pub(crate) async fn drawn(app: &AppState, text: &str, is_long: bool) -> Result<DrawnSearch, HttpFailure> {
+    if text.is_empty() {
+        return Ok(DrawnSearch::default());
+    }
+    let (asked, patience) = (text.to_owned(), if is_long { MORE_PATIENCE } else { PATIENCE });
+    let found = app.read(move |home| SearchResults::find_in_root(home, &asked, patience)).await?;
+    let (searched, all) = found.searched;
+    let html = html! {
+        (results(&found))
+        p.small.quiet {
+            "Searched " (parts::grouped(searched)) " of " (parts::many(all, "thread")) ". "
+            @if searched < all && !is_long { a.button href={ "/search?q=" (encoded(text)) "&more=1" } { "Continue" } }
+        }
+    };
+    Ok(DrawnSearch { straight_to: found.straight_to, html: html.0 })
 }
 
 /// Search results.
@@ -97,6 +134,7 @@ struct ThreadMatch {
 impl SearchResults {
     fn find_in_root(home: &Home, text: &str, patience: Duration) -> Result<SearchResults, HttpFailure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
+        let named = named.filter(|named| exists(home, named));
         // Only one hash in a hundred has no digit, and no word is the hash of a stored node.
         let is_whole = text.parse::<NodeHash>().is_ok();
         let is_hash_like = is_whole || text.len() >= HASH_LIKE && text.bytes().any(|byte| byte.is_ascii_digit());
@@ -146,6 +184,16 @@ impl SearchResults {
     }
 }
 
+/// Whether this root has a thread or node. A damaged thread has a page.
+fn exists(home: &Home, named: &ThreadOrNodeId) -> bool {
+    match named {
+        ThreadOrNodeId::Thread(thread) => {
+            Thread::any(home, thread).map_or_else(|error| error.kind != ErrorKind::NotFound, |_| true)
+        }
+        ThreadOrNodeId::Node(_) => true,
+    }
+}
+
 /// Path of the page of a thread or node.
 fn path(named: &ThreadOrNodeId) -> String {
     match named {
@@ -169,7 +217,7 @@ fn roles(home: &Home, registry: &Registry, is_in: impl Fn(&str) -> bool, patienc
     found
 }
 
-fn body(text: &str, found: &SearchResults, can_look_further: bool) -> Markup {
+fn body(text: &str, own: &DrawnSearch, machines: &[(MachineName, Option<DrawnSearch>)]) -> Markup {
     html! {
         h1 { @if text.is_empty() { "Search" } @else { "Search: " (text) } }
         form.pick action="/search" {
@@ -180,11 +228,15 @@ fn body(text: &str, found: &SearchResults, can_look_further: bool) -> Markup {
         @if text.is_empty() {
             p.quiet { "Finds threads that contain all words, in their id, task, workflow, state, outputs or texts. A hash or an id opens its page." }
         } @else {
-            (results(found))
-            @let (searched, all) = found.searched;
-            p.small.quiet {
-                "Searched " (parts::grouped(searched)) " of " (parts::many(all, "thread")) ". "
-                @if searched < all && can_look_further { a.button href={ "/search?q=" (encoded(text)) "&more=1" } { "Continue" } }
+            (PreEscaped(&own.html))
+            @for (machine, found) in machines {
+                section #{ "on-" (machine) } {
+                    h2 { "On " a href={ (machine.prefix()) "/" } { (machine) } }
+                    @match found {
+                        Some(found) => (PreEscaped(&found.html)),
+                        None => p.quiet { "It is not connected, or slow." },
+                    }
+                }
             }
         }
     }
@@ -193,8 +245,8 @@ fn body(text: &str, found: &SearchResults, can_look_further: bool) -> Markup {
 fn results(found: &SearchResults) -> Markup {
     html! {
         @if let Some(named) = &found.named {
-            section #named aria-labelledby="named-title" {
-                h2 #named-title { "By its name" }
+            section #named {
+                h2 { "By its name" }
                 p data-row tabindex="-1" {
                     a data-open href=(path(named)) {
                         @match named { ThreadOrNodeId::Thread(thread) => { "thread " code { (thread) } }, ThreadOrNodeId::Node(node) => { "node " code { (node) } } }
@@ -203,14 +255,14 @@ fn results(found: &SearchResults) -> Markup {
             }
         }
         @if !found.workflows.is_empty() {
-            section #workflows aria-labelledby="workflows-title" {
-                h2 #workflows-title { "Workflows" }
+            section #workflows {
+                h2 { "Workflows" }
                 ul.found { @for name in &found.workflows { li data-row tabindex="-1" { a data-open href={"/workflows/" (encoded(name))} { (name) } } } }
             }
         }
         @if !found.roles.is_empty() {
-            section #roles aria-labelledby="roles-title" {
-                h2 #roles-title { "Roles" }
+            section #roles {
+                h2 { "Roles" }
                 ul.found {
                     @for (role, workflow) in &found.roles {
                         li data-row tabindex="-1" {
@@ -221,8 +273,8 @@ fn results(found: &SearchResults) -> Markup {
                 }
             }
         }
-        section #threads aria-labelledby="threads-title" {
-            h2 #threads-title { "Threads" }
+        section #threads {
+            h2 { "Threads" }
             @if found.threads.is_empty() { p.quiet { "No threads match." } }
             ul.found {
                 @for ThreadMatch { row, workflow, found: FoundThread { task, matches } } in &found.threads {

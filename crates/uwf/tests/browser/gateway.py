@@ -161,3 +161,22 @@ def follows(browser):
     assert before == "active"
     # A machine that is away answers 502, which a browser tells.
     browser.problems = [it for it in browser.problems if "502" not in it and "ERR_" not in it]
+
+
+def answers_from_one_inbox(browser):
+    """A thread of a machine is answered on the gateway's first page, which stays where it is."""
+    thread = browser.told["thread"]
+    page = browser.page("/")
+    row = page.locator(f"#desk-{thread}")
+    assert "desk" in row.locator(".machine").inner_text()
+    counted = page.locator("#needs h2 .number").inner_text()
+    row.locator("summary", has_text="Answer").click()
+    row.get_by_label("yes", exact=True).check()
+    row.get_by_role("button", name="Answer and run").click()
+    until("it no longer waits", lambda: page.locator(f"#needs #desk-{thread}").count() == 0)
+    until("it says so", lambda: "Answered." in page.inner_text("#notice"))
+    assert page.url == f"{browser.url}/", page.url
+    until("one less waits", lambda: page.locator("#needs h2 .number").inner_text() == str(int(counted) - 1))
+    until("it has run to its end", lambda: page.reload() and page.locator(f"#done #desk-{thread}").count() == 1)
+    page.locator(f"#desk-{thread} a.task").click()
+    page.wait_for_url(f"**/m/desk/threads/{thread}")

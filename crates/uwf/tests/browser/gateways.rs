@@ -61,7 +61,14 @@ pub(crate) fn connected(gateway: &TestHome, server: &TestServer, home: &TestHome
 fn pages_of_a_gateway() {
     let two = Two::new();
     let threads = ["On all machines", "laptop", "desk", "Announce the next release", "Announce the office hours."];
-    two.look(&[Page::new("machines", "/machines", &threads), Page::new("gateway-inbox", "/", &threads)]);
+    let rows = ["Needs you", "laptop", "desk", "Announce the next release", "Announce the office hours."];
+    let found = ["On desk", "Announce the office hours.", "On laptop", "Announce the next release"];
+    two.look(&[
+        Page::new("machines", "/machines", &threads),
+        Page::new("gateway-inbox", "/", &rows),
+        Page::new("gateway-list", "/?state=waiting", &["desk", "Announce the office hours."]),
+        Page::new("gateway-search", "/search?q=announce", &found),
+    ]);
     assert!(!two.server.page("/").body.contains("Nothing needs you"));
 }
 
@@ -83,7 +90,9 @@ fn pages_of_a_machine() {
 fn machines_that_are_away_are_shown_as_such() {
     let mut two = Two::new();
     // Their lists are known.
-    assert_eq!(two.server.page("/machines").status, 200);
+    for path in ["/machines", "/"] {
+        assert_eq!(two.server.page(path).status, 200);
+    }
     two.laptop.kill();
     signal(two.desk.pid(), "STOP");
     two.is_away("laptop");
@@ -92,7 +101,7 @@ fn machines_that_are_away_are_shown_as_such() {
     let (killed, frozen) = (away("laptop"), away("desk"));
     two.look(&[
         Page::new("machines-away", "/machines", &["laptop", "desk", "not connected since", "waiting"]),
-        Page::new("gateway-inbox-away", "/", &["laptop (not connected)", "desk (not connected)"]),
+        Page::new("gateway-inbox-away", "/", &["desk (not connected)", "Not connected, or slow: desk, laptop."]),
         Page { status: 502, ..Page::new("gateway-killed", "/m/laptop/", &[&killed, "uwf connect"]) },
         Page { status: 502, ..Page::new("gateway-frozen", "/m/desk/", &[&frozen, "uwf connect"]) },
     ]);
@@ -130,6 +139,17 @@ fn a_menu_leads_from_machine_to_machine() {
 fn gateway_rows_are_compared_on_their_machine() {
     let two = Two::new();
     browse(&two.office, &two.server, "gateway.compares_rows", json!({}));
+}
+
+#[test]
+fn one_inbox_answers_on_every_machine() {
+    let two = Two::new();
+    browse(&two.office, &two.server, "gateway.answers_from_one_inbox", json!({ "thread": two.asked }));
+    assert_eq!(
+        text(&two.office.json(&["thread", "show", &two.asked]), "state"),
+        "completed",
+        "it was answered and run"
+    );
 }
 
 #[test]

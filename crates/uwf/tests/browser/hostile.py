@@ -55,6 +55,19 @@ def stays_on_its_machine(browser):
         page.locator("#press").click()
     # The response is there before the browser shows its page.
     page.wait_for_url(f"{browser.url}/m/evil/**")
+    for path in told["merged"]:
+        page = context.new_page()
+        page.goto(path)
+        page.wait_for_timeout(500)
+        assert page.url == f"{browser.url}{path}", page.url
+        assert "Row of evil" in page.inner_text("main"), page.inner_text("main")
+        assert not page.evaluate("window.hit"), "a script of a row ran"
+        assert page.locator("#main").count() == 1
+        actions = page.locator("main form[action*='/api/']").evaluate_all("(all) => all.map((it) => it.getAttribute('action'))")
+        of_evil = [it for it in actions if "/m/evil/" in it]
+        assert of_evil == [f"{browser.url.removeprefix(browser.origin)}/m/evil/m/victim/api/threads"], actions
+        page.close()
+    asked = [it for it in asked if not it[1] in told["merged"] and "/api/gateway/events" not in it[1]]
     for path in told["raw"]:
         page = context.new_page()
         # A browser saves what it can't show.

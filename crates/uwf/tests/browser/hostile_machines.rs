@@ -63,7 +63,18 @@ fn a_hostile_machine_reaches_nothing_but_itself() {
     {
         evil.answers(path, HostileResponse::of_type(kind, &raw));
     }
-    let with = json!({ "pages": pages, "raw": ["/raw.html", "/raw.svg", "/raw.xhtml", "/x1.js"] });
+    // Its rows stand beside the rows of other machines.
+    let (thread, head) = ("01K0000000000000000000EV1A", "0123456789ABC");
+    let html = format!(
+        "<script>{SCRIPT}</script><img src=x onerror=\"{SCRIPT}\"></li></ul></main><form method=post action=/m/victim/api/threads><button id=main>Row of evil</button></form>"
+    );
+    let row = json!({ "thread": thread, "head": head, "changedAt": 9_999_999_999_999_u64, "line": html });
+    let odd = json!({ "thread": "\" onclick=\"x", "head": head, "changedAt": null, "line": "odd" });
+    let inbox = json!({ "counts": { "waiting": 2 }, "needs": [row, odd] });
+    evil.answers("/api/gateway/inbox", HostileResponse::of_type("application/json", &inbox.to_string()));
+    let found = json!({ "straightTo": "//evil.example/", "html": html });
+    evil.answers("/api/gateway/search", HostileResponse::of_type("application/json", &found.to_string()));
+    let with = json!({ "merged": ["/", "/search?q=evil"], "pages": pages, "raw": ["/raw.html", "/raw.svg", "/raw.xhtml", "/x1.js"] });
     browse(&gateway, &server, "hostile.stays_on_its_machine", with);
     let changes = evil.received().into_iter().filter(|(line, _)| line.starts_with("POST"));
     assert_eq!(changes.map(|(line, _)| line).collect::<Vec<_>>(), ["POST /m/victim/seen"], "the button is its own");

@@ -55,7 +55,7 @@ fn layout_rules_hold_at_every_width() {
         "inbox": "/", "list": "/?all=1", "done": of(&it.done), "waiting": of(&it.waiting), "stuck": of(&it.stuck),
         "running": of(&it.running), "many": of(&many), "step": format!("/threads/{}/steps/{}", it.done, it.step(1)),
         "compare": format!("/compare/{}..{}", it.done, it.waiting), "search": "/search?q=title", "workflows": "/workflows",
-        "workflow": "/workflows/many-roles", "start": "/workflows/publish-post/start", "cost": "/cost?by=thread", "doctor": "/doctor",
+        "workflow": "/workflows/many-roles", "start": "/workflows/publish-post/start", "editor": "/workflows/many-roles/edit", "cost": "/cost?by=thread", "doctor": "/doctor",
     });
     let server = TestServer::start(&it.home, &[]);
     browse(&it.home, &server, "layout.holds", json!({ "pages": pages }));

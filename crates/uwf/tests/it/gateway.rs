@@ -105,6 +105,27 @@ fn a_machine_is_served_through_its_gateway() {
 }
 
 #[test]
+fn first_page_has_rows_of_all_machines() {
+    let gateway = Gateway::start();
+    let ((laptop, first), (desk, second)) = (with_thread(), with_thread());
+    let _machines = [gateway.connect(&laptop, "laptop"), gateway.connect(&desk, "desk")];
+    for path in ["/", "/?state=active"] {
+        let page = gateway.server.page(path).body;
+        for (machine, thread) in [("laptop", &first), ("desk", &second)] {
+            assert!(page.contains(&format!("href=\"/m/{machine}/threads/{thread}\"")), "{path}: {page}");
+            let is_form = page.contains(&format!("action=\"/m/{machine}/api/threads/{thread}/run\""));
+            assert_eq!(is_form, path == "/", "a filtered list has no forms: {page}");
+        }
+        assert!(page.contains("<span class=\"number\">2</span>"), "the counts are sums: {page}");
+    }
+    assert!(!gateway.server.page("/?state=stuck").body.contains(&first));
+    let found = gateway.server.page("/search?q=count").body;
+    assert!(found.contains("On <a") && found.contains(&first) && found.contains(&second), "{found}");
+    let straight = gateway.server.page(&format!("/search?q={second}"));
+    assert_eq!(straight.header("location"), Some(&*format!("/m/desk/threads/{second}")), "{}", straight.body);
+}
+
+#[test]
 fn pages_of_a_machine_stay_below_its_name() {
     let gateway = Gateway::start();
     let (laptop, thread) = with_thread();

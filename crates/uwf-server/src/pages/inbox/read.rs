@@ -136,16 +136,6 @@ impl InboxView {
         let done = items(home, &config, memory, done);
         Ok(InboxView { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
     }
-
-    /// Whether the page has no threads.
-    pub(super) fn is_empty(&self) -> bool {
-        [&self.needs, &self.running, &self.ready, &self.done].iter().all(|items| items.is_empty())
-    }
-
-    /// Number of threads in these states.
-    pub(super) fn count_of(&self, states: &[ThreadState]) -> usize {
-        states.iter().filter_map(|state| self.counts.get(state)).sum()
-    }
 }
 
 /// Threads with the data from their nodes.

@@ -202,10 +202,20 @@ fn machine_rows_link_only_to_own_threads() {
     let rows: Vec<_> = ["../../victim/threads/X", "//evil.example", THREAD].into_iter().map(row).collect();
     let summary = json!({ "counts": { "waiting": 3, "\"><b>": 1 }, "threads": rows });
     evil.answers("/api/gateway/summary", HostileResponse::of_type("application/json", &summary.to_string()));
-    for path in ["/", "/machines"] {
-        let page = gateway.server.page(path).body;
-        assert_eq!(page.matches("look here").count(), 1, "{page}");
-        assert!(page.contains(&format!("href=\"/m/evil/threads/{THREAD}\"")), "{page}");
-        assert!(!page.contains("victim") && !page.contains("evil.example") && !page.contains("<b>"), "{page}");
-    }
+    let row = |thread: &str| {
+        let html =
+            format!("<a href=\"/threads/{thread}\">look here</a><a href=\"/m/victim/\">x</a><b onclick=x>now</b>");
+        json!({ "thread": thread, "head": "0123456789ABC", "changedAt": 1, "line": html })
+    };
+    let rows: Vec<_> = ["../../victim/threads/X", "//evil.example", THREAD].into_iter().map(row).collect();
+    let inbox = json!({ "counts": { "waiting": 3, "\"><b>": 1 }, "needs": rows });
+    evil.answers("/api/gateway/inbox", HostileResponse::of_type("application/json", &inbox.to_string()));
+    let page = gateway.server.page("/").body;
+    assert_eq!(page.matches("look here").count(), 1, "{page}");
+    assert!(page.contains(&format!("href=\"/m/evil/threads/{THREAD}\"")), "{page}");
+    assert!(!page.contains("href=\"/m/victim") && !page.contains("onclick"), "{page}");
+    let page = gateway.server.page("/machines").body;
+    assert_eq!(page.matches("look here").count(), 1, "{page}");
+    assert!(page.contains(&format!("href=\"/m/evil/threads/{THREAD}\"")), "{page}");
+    assert!(!page.contains("victim") && !page.contains("evil.example") && !page.contains("<b>"), "{page}");
 }

@@ -9,8 +9,13 @@ use std::collections::HashSet;
 use ammonia::{Builder, UrlRelative};
 use url::Url;
 
-use crate::pages::layout::OUTER_IDS;
+use crate::app::AppState;
+use crate::machines::name::MachineName;
+use crate::place::PageLocation;
 use crate::url::is_own_path;
+
+/// Ids of the elements around a page's body; the scripts use them.
+const OUTER_IDS: [&str; 5] = ["main", "notice", "live", "keys", "keys-button"];
 
 /// Allowed elements. Missing on purpose, among others: elements that load something, elements with other languages (`style`, `math`), and
 /// elements that change how the rest is read (`base`, `meta`, `template`).
@@ -21,9 +26,9 @@ const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code
 
 /// Attributes allowed on any element. Missing on purpose, among others: event handlers, `style`, `target`, `ping`, and `name` on elements
 /// that it would turn into properties of the document.
-const ATTRIBUTES: &str = "action aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label aria-labelledby \
-    aria-live autocomplete autofocus checked class colspan cols d data-confirm data-copy data-done data-head data-keep data-key data-label data-ms data-open \
-    data-row data-selected data-since data-state data-status datetime direction disabled download dx dy fill for formaction formmethod height \
+const ATTRIBUTES: &str = "action autocapitalize aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label aria-labelledby \
+    aria-live autocomplete autofocus checked class colspan cols d data-column data-confirm data-copy data-done data-head data-keep data-key data-label data-line data-ms data-open \
+    data-row data-selected data-severity data-since data-state data-status datetime direction disabled download dx dy fill for formaction formmethod height \
     hidden href id inputmode lang list max maxlength method min minlength multiple open pattern placeholder points \
     preserveaspectratio preserveAspectRatio readonly rel required role rowspan rows rx ry scope selected size spellcheck start step \
     tabindex text-anchor title transform type value viewbox viewBox width wrap x x1 x2 y y1 y2";
@@ -34,8 +39,36 @@ const NAMED: [&str; 6] = ["button", "details", "input", "output", "select", "tex
 /// Schemes allowed in links to other sites.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
+/// Attributes with ids of elements of the same page, separated by spaces.
+const ID_ATTRIBUTES: [&str; 5] = ["id", "for", "aria-controls", "aria-describedby", "aria-labelledby"];
+
 /// The body without everything that could act. `is_own_host` recognizes host names of this gateway.
-pub(super) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sync + 'static) -> String {
+pub(crate) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sync + 'static) -> String {
+    cleaned_with(body, is_own_host, |ids| Some(Cow::Borrowed(ids)).filter(|ids| !OUTER_IDS.contains(&&**ids)))
+}
+
+/// A part of a machine's page for a page of this gateway: cleaned, with links and forms that lead to the machine, and ids that no other
+/// part has.
+pub(crate) fn part_of_machine(app: &AppState, name: &MachineName, html: &str) -> String {
+    let here = app.clone();
+    let is_own_host = move |host: &str| here.guard().is_some_and(|guard| guard.is_own_host(host));
+    PageLocation::default().of_machine(name).prefixed(cleaned_part(html, name.as_str(), is_own_host))
+}
+
+/// The same for a part of a page: its ids begin with `part`, so that no other part has them.
+fn cleaned_part(body: &str, part: &str, is_own_host: impl Fn(&str) -> bool + Send + Sync + 'static) -> String {
+    let prefix = format!("{part}-");
+    cleaned_with(body, is_own_host, move |ids| {
+        let ids: Vec<String> = ids.split_whitespace().map(|id| format!("{prefix}{id}")).collect();
+        Some(Cow::Owned(ids.join(" ")))
+    })
+}
+
+fn cleaned_with(
+    body: &str,
+    is_own_host: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ids: impl for<'v> Fn(&'v str) -> Option<Cow<'v, str>> + Send + Sync + 'static,
+) -> String {
     let words = |list: &'static str| list.split_whitespace().collect::<HashSet<_>>();
     let mut builder = Builder::empty();
     builder
@@ -49,7 +82,7 @@ pub(super) fn cleaned(body: &str, is_own_host: impl Fn(&str) -> bool + Send + Sy
     builder.attribute_filter(move |element, attribute, value| match attribute {
         "href" if element == "a" && leads_elsewhere(value, &is_own_host) => Some(Cow::Borrowed(value)),
         "href" | "action" | "formaction" => link(value).map(Cow::Owned),
-        "id" if OUTER_IDS.contains(&value) => None,
+        name if ID_ATTRIBUTES.contains(&name) => ids(value),
         _ => Some(Cow::Borrowed(value)),
     });
     builder.clean(body).to_string()
@@ -61,7 +94,7 @@ fn link(value: &str) -> Option<String> {
 }
 
 /// A path of the machine as a browser resolves it, so that it contains no `..` in any spelling. `None` for an address of another server.
-pub(super) fn own_path(value: &str) -> Option<String> {
+pub(crate) fn own_path(value: &str) -> Option<String> {
     let machine = Url::parse("http://machine/").ok()?;
     let target = machine.join(value).ok()?;
     let is_here = value.starts_with('/') && target.origin() == machine.origin() && target.username().is_empty();

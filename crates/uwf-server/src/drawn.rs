@@ -1,0 +1,177 @@
+//! Parts of pages as they are drawn: here, or on a machine of the gateway.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use json_cas::NodeHash;
+use maud::{Markup, PreEscaped, html};
+use serde::{Deserialize, Serialize};
+use uwf_core::thread::ThreadId;
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::ThreadRow;
+
+use crate::machines::name::MachineName;
+
+/// The first page, as HTML and as JSON. A machine sends it to its gateway, which cleans its rows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DrawnInbox {
+    /// Number of threads in each state.
+    pub(crate) counts: BTreeMap<String, usize>,
+    /// Whether the page shows the result of a query; then all threads are in `needs`.
+    pub(crate) is_filtered: bool,
+    /// Whether more threads match the query.
+    pub(crate) has_more: bool,
+    pub(crate) needs: Vec<InboxRow>,
+    pub(crate) running: Vec<InboxRow>,
+    pub(crate) ready: Vec<InboxRow>,
+    pub(crate) done: Vec<InboxRow>,
+    /// Number of threads that have ended since the last visit.
+    pub(crate) done_count: usize,
+    /// Machines with more threads that match the query.
+    #[serde(skip)]
+    pub(crate) with_more: Vec<MachineName>,
+    /// Machines that did not answer. Their threads are as last known, or missing.
+    #[serde(skip)]
+    pub(crate) silent_machines: Vec<MachineName>,
+}
+
+/// The first page of a machine.
+#[derive(Debug)]
+pub(crate) struct MachineInbox {
+    pub(crate) machine: MachineName,
+    /// Its page; `None` if it is not known.
+    pub(crate) inbox: Option<DrawnInbox>,
+    /// Whether it is the page of now. Otherwise the machine did not answer, and this is its last page.
+    pub(crate) is_current: bool,
+}
+
+/// A thread.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InboxRow {
+    pub(crate) thread: String,
+    head: String,
+    changed_at: Option<u64>,
+    /// HTML of its line.
+    pub(crate) line: String,
+    /// HTML of its actions; empty if it has none.
+    #[serde(default)]
+    pub(crate) actions: String,
+    /// The machine that drew it; `None` for this one.
+    #[serde(skip)]
+    pub(crate) machine: Option<MachineName>,
+    /// Whether that machine did not answer.
+    #[serde(skip)]
+    is_old: bool,
+}
+
+impl InboxRow {
+    /// The row of a thread of this server.
+    pub(crate) fn new(row: &ThreadRow, line: Markup, actions: Markup) -> InboxRow {
+        InboxRow {
+            thread: row.thread.to_string(),
+            head: row.head.to_string(),
+            changed_at: row.changed_at,
+            line: line.0,
+            actions: actions.0,
+            machine: None,
+            is_old: false,
+        }
+    }
+
+    /// Whether it names a thread and its head. A row of a machine may have any texts.
+    pub(crate) fn is_of_thread(&self) -> bool {
+        self.thread.parse::<ThreadId>().is_ok() && self.head.parse::<NodeHash>().is_ok()
+    }
+
+    /// The row in a list.
+    pub(crate) fn draw(&self) -> Markup {
+        let InboxRow { thread, head, line, actions, machine, is_old, .. } = self;
+        // A machine that does not answer takes no action.
+        let actions = if *is_old { "" } else { actions };
+        let class = format!(
+            "row{}{}",
+            if actions.is_empty() { "" } else { " acts" },
+            if machine.is_some() { " far" } else { "" }
+        );
+        let inside = html! { (PreEscaped(line)) (PreEscaped(actions)) };
+        html! {
+            @match machine {
+                None => li #{"t-" (thread)} class=(class) data-row=(thread) data-head=(head) tabindex="-1" { (inside) },
+                Some(machine) => li #{ (machine) "-" (thread) } class=(class) data-row=(thread) data-head=(head) data-prefix=(machine.prefix()) tabindex="-1" {
+                    span.badge.machine { (machine) @if *is_old { span.problem { " (not connected)" } } }
+                    (inside)
+                },
+            }
+        }
+    }
+}
+
+impl DrawnInbox {
+    /// Adds the rows and counts of machines.
+    #[must_use]
+    pub(crate) fn with_machines(mut self, machines: Vec<MachineInbox>) -> DrawnInbox {
+        for MachineInbox { machine, inbox, is_current } in machines {
+            if !is_current {
+                self.silent_machines.push(machine.clone());
+            }
+            let Some(inbox) = inbox else { continue };
+            for (state, count) in inbox.counts {
+                *self.counts.entry(state).or_default() += count;
+            }
+            self.done_count += inbox.done_count;
+            self.with_more.extend(inbox.has_more.then(|| machine.clone()));
+            for (own, far) in [
+                (&mut self.needs, inbox.needs),
+                (&mut self.running, inbox.running),
+                (&mut self.ready, inbox.ready),
+                (&mut self.done, inbox.done),
+            ] {
+                own.extend(far.into_iter().map(|row| InboxRow {
+                    machine: Some(machine.clone()),
+                    is_old: !is_current,
+                    ..row
+                }));
+                own.sort_by_key(|row| Reverse(row.changed_at));
+            }
+        }
+        self
+    }
+
+    /// Whether there are no threads.
+    pub(crate) fn is_empty(&self) -> bool {
+        [&self.needs, &self.running, &self.ready, &self.done].iter().all(|rows| rows.is_empty())
+    }
+
+    /// Number of threads in these states.
+    pub(crate) fn count_of(&self, states: &[ThreadState]) -> usize {
+        states.iter().filter_map(|state| self.counts.get(state.name())).sum()
+    }
+
+    /// The machines whose threads are missing.
+    pub(crate) fn silent(&self) -> Markup {
+        html! {
+            @if !self.silent_machines.is_empty() {
+                p #silent .quiet {
+                    "Not connected, or slow: "
+                    @for (position, machine) in self.silent_machines.iter().enumerate() {
+                        @if position > 0 { ", " }
+                        a href={ (machine.prefix()) "/" } { (machine) }
+                    }
+                    ". Their threads are as last known, and missing in lists. " a href="/machines" { "Machines" }
+                }
+            }
+        }
+    }
+}
+
+/// The results of a search, drawn. A machine sends it to its gateway, which cleans it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DrawnSearch {
+    /// Page to redirect to.
+    pub(crate) straight_to: Option<String>,
+    /// HTML of the results.
+    pub(crate) html: String,
+}
