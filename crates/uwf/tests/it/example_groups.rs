@@ -82,3 +82,60 @@ fn files_of_the_best_change_are_kept() {
     assert_eq!(home.json(&["thread", "eval", &thread, "$last('drafts').winner"]), json!(2));
     assert_eq!(home.json(&["thread", "eval", &thread, "$last('tests').passed"]), json!(true));
 }
+
+#[test]
+fn major_upgrades_wait_for_a_person() {
+    let (home, repo) = example("upgrade-dependencies.yaml");
+    home.config(
+        "agents:\n  t: { command: player, output: text }\n  me: { command: uwf-human }\ndefaultAgent: t\n\
+         agentOverrides: { upgrade-dependencies: { approver: me } }\n",
+    );
+    let makefile = "outdated:\n\t@echo http 1.8.2 2.0.0\ntest:\n\t@! grep -l broken *.txt\n";
+    fs::write(repo.join("Makefile"), makefile).unwrap();
+    git(&home, &repo, &["commit", "-q", "-a", "-m", "list outdated dependencies"]);
+    script(&home, "planner", "printf -- '---\nupgrades: [{name: http, from: 1.8.2, to: 2.0.0, level: major}]\n---\n'");
+    // Two test runs fail: each visit repairs one file.
+    script(
+        &home,
+        "upgrader",
+        "sed -i s/broken/whole/ $(grep -l broken *.txt | head -n 1); \
+         printf -- '---\nupgraded: [http]\nheldBack: []\nsummary: Upgrade http\n---\n'",
+    );
+    let ran = uwf_in(&home, &repo, &["run", "upgrade-dependencies", "-p", "Upgrade.", "--set", "level=major"]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["planner", "upgrader", "upgrader", "upgrader"]);
+    let thread = thread_of(&ran);
+    let answered = uwf_in(&home, &repo, &["thread", "answer", &thread, "--data", r#"{"approved": true}"#]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["outcome"], json!("succeeded"));
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("c.txt")).unwrap(), "c.txt is whole\n");
+}
+
+#[test]
+fn pages_are_translated_at_once_and_merged() {
+    let (home, repo) = example("translate-docs.yaml");
+    fs::create_dir(repo.join("docs")).unwrap();
+    for page in ["a", "b"] {
+        fs::write(repo.join(format!("docs/{page}.md")), format!("{page}\n")).unwrap();
+    }
+    let makefile = ".PHONY: docs\ndocs:\n\t@for page in docs/*.md; do test -s translations/$$page || exit 1; done\n";
+    fs::write(repo.join("Makefile"), makefile).unwrap();
+    git(&home, &repo, &["add", "."]);
+    git(&home, &repo, &["commit", "-q", "-m", "two pages"]);
+    script(&home, "glossary", "printf -- '---\nterms: [{term: thread, translation: fil}]\n---\n'");
+    script(
+        &home,
+        "translator",
+        "mkdir -p translations/docs; sed 's/^/French /' $UWF_ITEM > translations/$UWF_ITEM; \
+         printf -- \"---\nfile: translations/$UWF_ITEM\nunclear: []\n---\n\"",
+    );
+    script(&home, "editor", "printf -- '---\nchanged: []\nfinished: true\n---\n'");
+    let ran = uwf_in(&home, &repo, &["run", "translate-docs", "-p", "Translate.", "--set", "language=French"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["editor", "glossary", "translator", "translator"]);
+    let worktree = worktree_of(&home, &thread_of(&ran));
+    for page in ["a", "b"] {
+        let translation = worktree.join(format!("translations/docs/{page}.md"));
+        assert_eq!(fs::read_to_string(translation).unwrap(), format!("French {page}\n"));
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 
 use uwf_testing::{TestHome, repository, text};
 
-use crate::fixtures::mocked::{mock, script};
+use crate::fixtures::mocked::{CONFIG, mock, script};
 use crate::home;
 
 /// A home whose every role is played by a mock with this script.
@@ -47,10 +47,14 @@ fn every_example_is_valid_to_the_letter() {
             "check-release.yaml",
             "develop.yaml",
             "fix-findings.yaml",
+            "handle-incident.yaml",
             "resolve-issue.yaml",
             "review-panel.yaml",
             "solve-issue.yaml",
-            "write-document.yaml"
+            "translate-docs.yaml",
+            "upgrade-dependencies.yaml",
+            "write-document.yaml",
+            "write-tests.yaml"
         ]
     );
     let home = home();
@@ -261,4 +265,93 @@ fn review_panel_plays_reviewers_at_once() {
         assert_eq!(reviews.as_object().unwrap().len(), roles, "{reviews}");
         assert_eq!(reviews["tests"]["passed"], true, "{reviews}");
     }
+}
+
+const TESTED: &str = r#"
+writer:
+  - reply: { cases: [{ test: empty_input, behaviour: Empty input is an error. }], bugs: [] }
+  - expect-prompt: "1 of 12 failed"
+    reply: { cases: [{ test: empty_input, behaviour: Empty input is an error. }], bugs: [A tab is one column.] }
+  - expect-prompt: It passes with the broken code.
+    reply: { cases: [{ test: empty_input, behaviour: Empty input is an error. }], bugs: [] }
+reviewer:
+  - reply: { findings: [{ test: empty_input, problem: It passes with the broken code. }], approved: false }
+  - reply: { findings: [], approved: true }
+"#;
+
+#[test]
+fn write_tests_needs_passing_suite_before_review() {
+    let home = mocked(TESTED);
+    home.file("fails-once", "");
+    home.file("Makefile", "test:\n\t@test ! -e fails-once || { rm fails-once; echo 1 of 12 failed; exit 1; }\n");
+    let told = run(&home, "write-tests.yaml");
+    let expected =
+        [["writer", "tests"].as_slice(), &["writer", "tests", "reviewer"], &["writer", "tests", "reviewer"], &["end"]];
+    assert_eq!(told, expected.concat());
+}
+
+#[test]
+fn write_tests_gives_up_on_failing_suite() {
+    let home = mocked("writer:\n  - reply: { cases: [], bugs: [] }\n    repeat: true\n");
+    home.file("Makefile", "test:\n\t@exit 1\n");
+    let path = repository().join("examples/write-tests.yaml");
+    let ran = home.uwf(&["run", path.to_str().unwrap(), "-p", "Test it."]);
+    assert_eq!(ran.code, Some(11), "{}", ran.transcript());
+    let threads = home.json(&["thread", "list", "--all"]);
+    assert_eq!(threads[0]["outcome"], "tests-fail");
+    let shown = home.json(&["thread", "show", &text(&threads[0], "thread")]);
+    assert_eq!(shown["steps"], 8, "{shown}");
+}
+
+const INVESTIGATED: &str = r#"
+logs: &one
+  - reply: { observations: [{ seen: The database answers too late., source: gateway.log }], suspect: the database }
+changes: *one
+metrics: *one
+lead:
+  - expect-prompt: The database answers too late.
+    reply: { cause: too many queries, certainty: medium, mitigation: Add a replica., undo: Remove it. }
+  - expect-prompt: A replica takes an hour.
+    reply: { cause: too many queries, certainty: high, mitigation: Roll back., undo: Deploy. }
+responder:
+  - expect-prompt: Roll back.
+    reply: { done: true, commands: [make rollback] }
+report:
+  - reply: The checkout failed for 21 minutes.
+"#;
+
+/// A home with an incident whose mitigation a person has to approve.
+fn incident() -> (TestHome, String) {
+    let home = home();
+    let person = "agentOverrides: { handle-incident: { approver: me } }\n";
+    let config = CONFIG.replacen("agents:\n", "agents:\n  me: { command: uwf-human }\n", 1);
+    home.config(&format!("{config}{person}"));
+    script(&home, INVESTIGATED);
+    home.file("Makefile", "health:\n\t@echo well\n");
+    let path = repository().join("examples/handle-incident.yaml");
+    let ran = home.uwf(&["run", path.to_str().unwrap(), "-p", "Checkout answers with 502."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    (home, text(&report, "thread"))
+}
+
+#[test]
+fn incident_is_mitigated_after_approval_by_a_person() {
+    let (home, thread) = incident();
+    let second = r#"{"decision": "think-again", "comment": "A replica takes an hour."}"#;
+    for (answer, code) in [(second, 20), (r#"{"decision": "approve"}"#, 0)] {
+        let answered = home.uwf(&["thread", "answer", &thread, "--data", answer]);
+        assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+        let ran = home.uwf(&["run", &thread]);
+        assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+    }
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('report')"]), "The checkout failed for 21 minutes.");
+}
+
+#[test]
+fn person_can_take_over_an_incident() {
+    let (home, thread) = incident();
+    let answered = home.uwf(&["thread", "answer", &thread, "--data", r#"{"decision": "take-over"}"#]);
+    assert_eq!(answered.code, Some(11), "{}", answered.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["outcome"], "taken-over");
 }

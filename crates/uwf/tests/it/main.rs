@@ -53,6 +53,7 @@ mod extraction_ladder;
 mod fixtures;
 mod foreign_store;
 mod frontmatter;
+mod gallery;
 mod gateway;
 mod gc;
 mod github;
