@@ -53,7 +53,7 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 }
 
 /// Every page.
-pub(crate) const ALL: [HelpTopic; 33] = [
+pub(crate) const ALL: [HelpTopic; 34] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
     topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
@@ -72,6 +72,7 @@ pub(crate) const ALL: [HelpTopic; 33] = [
     topic("tracing", "spans of threads for a collector of OpenTelemetry", page!("guide/tracing")),
     topic("explaining", "why a step happened, the cost of threads, their state", page!("guide/explaining")),
     topic("isolating", "a git worktree and a branch for each thread", page!("guide/isolating")),
+    topic("coming-from", "the same workflow in other tools and in uwf", page!("guide/coming-from")),
     topic("faq", "questions and answers", page!("guide/faq")),
     topic(
         "workflow-format",

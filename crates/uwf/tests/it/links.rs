@@ -8,6 +8,9 @@ use uwf_testing::repository;
 /// How a page of the book names a file outside it: a relative link would lead nowhere once the book is built.
 const REPOSITORY: &str = "https://github.com/uncaged/uwf/blob/main/";
 
+/// How `llms.txt` names a file: models read Markdown, not pages of GitHub.
+const RAW: &str = "https://raw.githubusercontent.com/uncaged/uwf/main/";
+
 /// The pages of this repository: those in its root, in `docs/`, and the README of each directory.
 fn pages() -> Vec<PathBuf> {
     let mut dirs = vec![repository()];
@@ -199,4 +202,35 @@ fn every_documentation_page_is_in_summary() {
         pages().into_iter().filter(|page| page.starts_with(&docs) && !page.ends_with("SUMMARY.md")).collect();
     let missing: Vec<_> = missing.iter().filter(|page| !listed.contains(page)).collect();
     assert_eq!(missing, Vec::<&PathBuf>::new());
+}
+
+/// The form is described at <https://llmstxt.org>: a title, a summary, and sections of links.
+#[test]
+fn llms_txt_lists_every_documentation_page() {
+    let text = fs::read_to_string(repository().join("llms.txt")).unwrap();
+    let (title, rest) = text.split_once("\n\n").unwrap();
+    assert!(title.starts_with("# ") && rest.starts_with("> "), "{text}");
+    let (_, sections) = text.split_once("\n## ").unwrap();
+    for line in sections.lines().skip(1).filter(|line| !line.is_empty() && !line.starts_with("## ")) {
+        assert!(line.starts_with("- [") && line.contains("): "), "neither a link nor a heading: {line}");
+    }
+    let links = links(sections);
+    let listed: Vec<&str> =
+        links.iter().map(|link| link.strip_prefix(RAW).unwrap_or_else(|| panic!("{link}"))).collect();
+    let dangling: Vec<&&str> = listed.iter().filter(|path| !repository().join(path).is_file()).collect();
+    assert_eq!(dangling, Vec::<&&str>::new());
+    let docs = repository().join("docs");
+    let pages = pages().into_iter().filter(|page| page.starts_with(&docs) && !page.ends_with("SUMMARY.md"));
+    let missing: Vec<PathBuf> =
+        pages.filter(|page| !listed.iter().any(|path| repository().join(path) == **page)).collect();
+    assert_eq!(missing, Vec::<PathBuf>::new());
+    let unique: std::collections::BTreeSet<&&str> = listed.iter().collect();
+    assert_eq!(unique.len(), listed.len(), "a page is listed twice");
+}
+
+/// mdBook copies it, because it lies beside the pages.
+#[test]
+fn book_ships_llms_txt() {
+    let linked = fs::read_to_string(repository().join("docs/llms.txt")).unwrap();
+    assert_eq!(linked, fs::read_to_string(repository().join("llms.txt")).unwrap());
 }

@@ -136,6 +136,11 @@ fn the_page_about_keeping_does_what_it_says() {
 }
 
 #[test]
+fn files_of_coming_from_page_are_valid() {
+    follow(&home(), "docs/guide/coming-from.md");
+}
+
+#[test]
 fn the_questions_and_answers_do_what_they_say() {
     follow(&home(), "docs/guide/faq.md");
 }
