@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds uwf as it is released: one static file, packed with its licences, and the checksum beside it.
+# Builds uwf as it is released, one static file, and packs it with scripts/package.sh.
 # Usage: scripts/release.sh [--program] [TARGET]
 #   TARGET     that of this machine unless given
 #   --program  packs nothing and prints where the program is
-# Cargo's target directory is CARGO_TARGET_DIR, or target; the archive is put into its subdirectory dist.
+# Cargo's target directory is CARGO_TARGET_DIR, or target; the packages are put into its subdirectory dist.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,13 +32,4 @@ if [ -z "$pack" ]; then
     echo "$program"
     exit
 fi
-version=$("$program" --version | cut -d ' ' -f 2)
-name=uwf-$version-$target
-rm -rf "$target_dir/dist/$name"
-mkdir -p "$target_dir/dist/$name"
-cp "$program" README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$target_dir/dist/$name"
-cd "$target_dir/dist"
-tar --sort=name --owner=0 --group=0 --numeric-owner -czf "$name.tar.gz" "$name"
-rm -r "$name"
-sha256sum "$name.tar.gz" > "$name.tar.gz.sha256"
-sha256sum --check "$name.tar.gz.sha256"
+scripts/package.sh "$program"
