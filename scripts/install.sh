@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what parts of ./test need: Debian's packages with apt-get, then packages from PyPI and npm below target/.
 # Usage: scripts/install.sh PART...
+#   installs  what scripts/package.sh and scripts/check-installs.sh need
 # It prints what it is about to install, asks for root only if a package of Debian is missing, and installs nothing twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +19,7 @@ for part in "$@"; do
     case $part in
         dependencies | docs) programs+=(python3); scripts+=(checkers.sh) ;;
         forge) programs+=(npm) ;;
+        installs) programs+=(python3 npm busybox curl lintian ruby shellcheck); scripts+=(packagers.sh) ;;
         tools) programs+=(python3 bwrap strace faketime nginx openssl ssh-keygen); scripts+=(otel-collector.sh) ;;
         campaigns) programs+=(strace) ;;
         stores) programs+=(python3 npm faketime openssl strace); scripts+=(postgres.sh s3-servers.sh) ;;
