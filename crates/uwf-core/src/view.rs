@@ -4,6 +4,7 @@
 //! blocks are closed, and a text that could still swallow the rest of the page is fenced.
 
 mod embed;
+pub mod github;
 mod inline;
 mod key_order;
 mod output;

@@ -40,6 +40,10 @@ pub(crate) enum OwnFormat {
     Dot,
     /// A picture, as SVG.
     Svg,
+    /// Markdown for the summary of a job of GitHub Actions.
+    Github,
+    /// Workflow commands of GitHub Actions that annotate files.
+    GithubAnnotations,
 }
 
 impl OwnFormat {
@@ -50,6 +54,8 @@ impl OwnFormat {
             OwnFormat::Mermaid => "mermaid",
             OwnFormat::Dot => "dot",
             OwnFormat::Svg => "svg",
+            OwnFormat::Github => "github",
+            OwnFormat::GithubAnnotations => "github-annotations",
         }
     }
 }

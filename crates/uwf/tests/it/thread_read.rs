@@ -5,7 +5,7 @@ use serde_json::json;
 use uwf_testing::{TestHome, numbered, text};
 
 use crate::fixtures::review::{damage, hashes, reviewing_home, step};
-use crate::transcript;
+use crate::{home, transcript};
 
 /// A page without what the writer did, which is the same at every step.
 fn brief(page: &str) -> String {
@@ -460,4 +460,44 @@ fn a_page_is_data_when_asked_for() {
     assert_eq!(page["markdown"], json!(markdown));
     page["markdown"] = json!("…");
     assert_snapshot!(numbered(&home.steady(&page.to_string())), @r##"{"thread":"<id>","workflow":"#1","markdown":"…","steps":[{"index":4,"hash":"#2","role":"reviewer","leftOut":0}],"earlier":{"first":1,"last":3,"command":"uwf thread read <id> --before #2 --quota 500"},"later":null}"##);
+}
+
+/// A reviewer that names files and lines.
+const REVIEW: &str = "\
+name: review-files
+roles:
+  reviewer:
+    goal: Review.
+    meta:
+      type: object
+      properties: { approved: { type: boolean }, findings: { type: array } }
+      required: [approved, findings]
+graph:
+  $START: [ { role: reviewer } ]
+  reviewer: [ { role: $END } ]
+";
+
+#[test]
+fn page_for_github_has_summary_and_annotations() {
+    let home = home();
+    home.put("review-files", REVIEW);
+    let findings = r#"{"approved": false, "findings": [{"file": "src/a.rs", "line": 3, "severity": "high", "message": "off by one"}]}"#;
+    home.worker("output: json", &format!("#!/bin/sh\ncat > /dev/null\necho '{findings}'\n"));
+    let thread = text(&home.json(&["run", "review-files", "-p", "Review it."]), "thread");
+    let read = |format: &str| home.uwf(&["thread", "read", &thread, "--format", format]);
+    let summary = read("github");
+    assert_eq!(summary.code, Some(0), "{summary:?}");
+    for part in [
+        "# review-files\n\nthread ",
+        "## Completed\n",
+        "<details><summary>Task</summary>\n\nReview it.\n\n</details>\n",
+        "<details open><summary>1. reviewer</summary>\n\nby ",
+        "- **approved**: false\n",
+    ] {
+        assert!(summary.stdout.contains(part), "no {part:?} in {}", summary.stdout);
+    }
+    let annotations = read("github-annotations");
+    assert_eq!(annotations.stdout, "::error file=src/a.rs,line=3,title=reviewer::off by one\n");
+    let data = home.json(&["thread", "read", &thread, "--format", "json"]);
+    assert_eq!(data["steps"][0]["role"], "reviewer");
 }

@@ -116,7 +116,7 @@ impl CommandReport for ThreadCostReport {
     fn own(&self, format: OwnFormat) -> String {
         match format {
             OwnFormat::Csv => self.costs.csv(),
-            OwnFormat::Mermaid | OwnFormat::Dot | OwnFormat::Svg => self.text(),
+            _ => self.text(),
         }
     }
 }

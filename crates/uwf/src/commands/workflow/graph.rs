@@ -86,7 +86,7 @@ impl CommandReport for WorkflowGraphReport {
         match format {
             OwnFormat::Dot => self.drawing.dot(),
             OwnFormat::Svg => self.drawing.svg(),
-            OwnFormat::Mermaid | OwnFormat::Csv => self.text(),
+            _ => self.text(),
         }
     }
 }
