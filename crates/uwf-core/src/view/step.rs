@@ -1,6 +1,7 @@
 //! One step of a thread, as a section of a page.
 
 use json_cas::NodeHash;
+use serde_json::Value;
 
 use super::embed::embed;
 use super::inline::{code, inline, sentence};
@@ -44,13 +45,21 @@ pub fn section(step: &Step, quota: usize) -> MarkdownSection {
         text.push_str(&remark(cut, step.hash));
         left_out += cut;
     }
+    let header = match step.header.is_empty() {
+        true => String::new(),
+        false => format!("\n**Header**\n\n{}", output(&Value::Object(step.header.clone()))),
+    };
+    left = left.saturating_sub(header.chars().count());
     if let Some(message) = message {
         let (start, cut) = start_of(message, left);
         text.push('\n');
         text.push_str(&embed(start, 3));
         text.push_str(&remark(cut, step.hash));
-        text.push_str("\n**Output**\n");
         left_out += cut;
+    }
+    text.push_str(&header);
+    if message.is_some() || !header.is_empty() {
+        text.push_str("\n**Output**\n");
     }
     text.push('\n');
     text.push_str(&out);
@@ -135,7 +144,7 @@ fn remark(cut: usize, step: NodeHash) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use crate::thread::StepDamage;
 
@@ -149,6 +158,29 @@ mod tests {
             timestamp: 1_795_298_731_000,
             ..Step::new(3, "coder", output)
         }
+    }
+
+    #[test]
+    fn keys_beside_the_output_are_shown() {
+        let header = json!({"status": "needs-work", "confidence": 0.2}).as_object().cloned().unwrap();
+        let section = section(&Step { header, ..step(Some("All fine."), json!({"approved": true})) }, 1000);
+        assert_eq!(section.left_out, 0);
+        insta::assert_snapshot!(section.text, @r"
+        ## 3. coder
+
+        by claude · 2026-11-21 22:05:31 UTC · step `0123456789ABC`
+
+        All fine.
+
+        **Header**
+
+        - **status**: needs-work
+        - **confidence**: 0.2
+
+        **Output**
+
+        - **approved**: true
+        ");
     }
 
     #[test]

@@ -243,6 +243,19 @@ impl StepPlan {
         unenforced::unenforced(limits, &agents, &self.config)
     }
 
+    /// A sentence about the roles whose agents are not known yet, if the thread has a limit that some agents ignore.
+    pub(crate) fn without_agents(&self) -> Option<String> {
+        let limits = self.limits();
+        let limits = [("`maxCost`", limits.max_cost.is_some()), ("`maxTokens`", limits.max_tokens.is_some())];
+        let limits: Vec<&str> = limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
+        let roles = self.workflow.roles.keys().filter(|role| self.agent(role, None).is_err());
+        let roles: Vec<String> = roles.map(|role| format!("`{role}`")).collect();
+        (!limits.is_empty() && !roles.is_empty()).then(|| {
+            let (roles, limits) = (roles.join(", "), limits.join(" or "));
+            format!("no agent is known yet for {roles}, so {limits} may not be able to stop the thread")
+        })
+    }
+
     /// The agents of its roles, as far as they can be found.
     fn agents(&self) -> Vec<AgentSpec> {
         self.workflow.roles.keys().filter_map(|role| self.agent(role, None).ok()).collect()

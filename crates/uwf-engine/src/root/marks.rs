@@ -66,6 +66,9 @@ pub struct MarkReason {
     /// When the thread can continue, Unix milliseconds: at the end of a usage limit, or of the wait for a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
+    /// What a person can do about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
 }
 
 impl MarkReason {
@@ -81,12 +84,13 @@ impl MarkReason {
             head: None,
             asks,
             until: None,
+            hints: Vec::new(),
         }
     }
 
     /// A reason without a role, since a time in Unix milliseconds.
     pub(crate) fn without_role(why: String, since: u64) -> MarkReason {
-        MarkReason { role: None, why, since, head: None, asks: None, until: None }
+        MarkReason { role: None, why, since, head: None, asks: None, until: None, hints: Vec::new() }
     }
 
     /// The message that it was made from.

@@ -316,7 +316,10 @@ pub(crate) fn refuse_empty_prompt(prompt: &str) -> Result<()> {
 
 /// Returns a note for each limit that has no effect on the thread's agents; with `strict`, these are an error.
 pub(crate) fn check_limits(home: &Home, plan: &StepPlan, strict: bool) -> Result<Vec<String>> {
-    let unenforced = plan.unenforced(home, plan.limits());
+    let mut unenforced = plan.unenforced(home, plan.limits());
+    if strict {
+        unenforced.extend(plan.without_agents());
+    }
     match strict && !unenforced.is_empty() {
         true => Err(Error::config(unenforced.join("; "))
             .hint("`maxSteps` and `maxTime` work with every agent; `maxCost` works with tokens and a price in `prices` of config.yaml")

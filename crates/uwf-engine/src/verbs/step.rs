@@ -262,7 +262,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     fn next_of(&self, thread: &Thread<'_>) -> Result<ModeratorDecision> {
         moderate::next(thread, &self.plan.workflow).inspect_err(|error| {
             if error.cause == Some(ErrorCause::Unroutable) {
-                self.mark_unroutable(thread.head, &error.message);
+                self.mark_unroutable(thread.head, error);
             }
         })
     }

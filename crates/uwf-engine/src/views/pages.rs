@@ -91,7 +91,9 @@ pub fn ending(home: &Home, shown: &ThreadStatus) -> Option<PageEnding> {
         ThreadState::Stuck => at("Stuck"),
     };
     let asks = shown.asks.as_ref().map(|asks| format!("\n\n{}", asks.trim())).unwrap_or_default();
-    Some(PageEnding { title, text: format!("{since}{why}{asks}") })
+    let hints: String = shown.hints.iter().map(|hint| format!("\n- {hint}")).collect();
+    let hints = if hints.is_empty() { hints } else { format!("\n\nWhat you can do:\n{hints}") };
+    Some(PageEnding { title, text: format!("{since}{why}{asks}{hints}") })
 }
 
 fn finished(home: &Home, shown: &ThreadStatus) -> PageEnding {

@@ -64,6 +64,9 @@ pub struct ThreadStatus {
     /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What a person can do about it, if it is stuck.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
     /// The thread above whose state it has, because that thread plays it and has stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_with: Option<ThreadId>,
@@ -217,6 +220,9 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
         shown.why = Some(reason.why);
         shown.since = Some(reason.since);
         shown.until = now.continues_at();
+        if now.state == ThreadState::Stuck {
+            shown.hints = reason.hints;
+        }
         shown.asks = reason.asks.filter(|_| now.state == ThreadState::Waiting);
     }
     if let Some(attempt) = at_head
@@ -297,6 +303,7 @@ fn base(now: &ThreadNow<'_>) -> Result<ThreadStatus> {
         started_at: thread.started_at(),
         changed_at: thread.changed_at(),
         why: None,
+        hints: Vec::new(),
         stopped_with: now.stopped_with.clone(),
         left_by: now.left_by.clone(),
         pausing: false,

@@ -137,6 +137,19 @@ fn strict_limits_refuse_what_cannot_hold() {
     assert_eq!(run(&["--max-steps", "4"]).code, Some(0));
 }
 
+#[test]
+fn strict_limits_refuse_roles_without_agents() {
+    let home = counting("{}\n");
+    let start = |more: &[&str]| {
+        home.uwf(&[&["thread", "start", "count-rounds", "-p", "count", "--strict-limits"], more].concat())
+    };
+    let refused = start(&["--max-cost", "1"]);
+    let why = "no agent is known yet for `worker`, so `maxCost` may not be able to stop the thread";
+    assert_eq!((refused.code, refused.stderr.contains(why)), (Some(78), true), "{}", refused.transcript());
+    assert_eq!(threads(&home), json!([]));
+    assert_eq!(start(&["--max-steps", "4"]).code, Some(0));
+}
+
 const NO_COST: &str = "agent `w` reports neither tokens nor cost, so `maxCost` cannot stop it";
 
 #[test]

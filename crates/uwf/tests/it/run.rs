@@ -71,6 +71,10 @@ fn unroutable_thread_is_stuck_and_reported_once() {
     let shown = home.json(&["thread", "show", &thread]);
     assert!(shown["why"].as_str().unwrap().contains("cannot be routed from `worker`"), "{shown}");
     assert_eq!(shown.get("atRole"), None, "{shown}");
+    let fork = format!("`uwf thread fork {thread} --from-role worker` starts a thread in which `worker` is next");
+    assert!(shown["hints"].as_array().unwrap().contains(&json!(fork)), "{shown}");
+    let read = home.uwf(&["thread", "read", &thread]).stdout;
+    assert!(read.contains("What you can do:\n\n- ") && read.contains(&format!("\n- {fork}")), "{read}");
     let since = shown["since"].clone();
     assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(65));
     assert_eq!(home.json(&["thread", "show", &thread])["since"], since, "nothing is new");

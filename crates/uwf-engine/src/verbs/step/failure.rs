@@ -252,7 +252,8 @@ impl StepInProgress<'_, '_> {
             }
             _ => error.limit_end(),
         };
-        self.set_mark(mark, &MarkReason { head: Some(self.thread.head), until, ..reason });
+        let hints = error.hints.clone();
+        self.set_mark(mark, &MarkReason { head: Some(self.thread.head), until, hints, ..reason });
     }
 
     /// When a thread that waits continues without a reply: at the end of its agent's question, or of the first question below it.
@@ -267,8 +268,13 @@ impl StepInProgress<'_, '_> {
     }
 
     /// Marks a thread whose next role can't be chosen. Every step finds the same fault, so the mark is set only the first time.
-    pub(super) fn mark_unroutable(&self, at: NodeHash, why: &str) {
-        let reason = MarkReason { role: None, head: Some(at), ..MarkReason::from_message(ThreadMark::Stuck, "", why) };
+    pub(super) fn mark_unroutable(&self, at: NodeHash, error: &Error) {
+        let reason = MarkReason {
+            role: None,
+            head: Some(at),
+            hints: error.hints.clone(),
+            ..MarkReason::from_message(ThreadMark::Stuck, "", &error.message)
+        };
         let is_known = |known: MarkReason| known.role.is_none() && known.why == reason.why;
         if !marks::get(self.home, &self.thread.id, ThreadMark::Stuck).is_some_and(is_known) {
             self.set_mark(ThreadMark::Stuck, &reason);
