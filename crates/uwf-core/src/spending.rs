@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::{DEFAULT_CURRENCY, EXTRACT, ListPrices, ModelConfig, ModelPrice, OutputMode, UwfConfig};
 use crate::model_option;
@@ -176,7 +176,7 @@ pub fn run_prices<'c>(config: &'c UwfConfig, model: Option<&str>) -> RunPrices<'
 }
 
 /// The source of an amount of money.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MoneySource {
     /// Reported by the provider, or by the agent's program, with the answer.
@@ -208,7 +208,7 @@ struct MoneyAmount<'c> {
 }
 
 /// The total of some runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpendingTotals {
     /// Runs that became steps.
@@ -220,7 +220,7 @@ pub struct SpendingTotals {
     /// Runs with unknown or incomplete tokens.
     pub tokens_unknown: usize,
     /// Known money: a sum for each currency and source.
-    #[serde(serialize_with = "amounts")]
+    #[serde(serialize_with = "amounts", deserialize_with = "sums_of_amounts")]
     #[schemars(with = "Vec<MoneyAmount<'_>>")]
     pub cost: BTreeMap<(String, MoneySource), f64>,
     /// Runs with unknown or incomplete cost.
@@ -230,7 +230,7 @@ pub struct SpendingTotals {
 }
 
 /// Token sums of several runs; a kind that no run reports is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenSums {
     /// Input tokens.
     pub input: Option<u64>,
@@ -252,6 +252,19 @@ fn amounts<S: serde::Serializer>(
         from: *from,
     });
     serializer.collect_seq(amounts)
+}
+
+fn sums_of_amounts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<(String, MoneySource), f64>, D::Error> {
+    #[derive(Deserialize)]
+    struct Amount {
+        currency: String,
+        amount: f64,
+        from: MoneySource,
+    }
+    let amounts = Vec::<Amount>::deserialize(deserializer)?;
+    Ok(amounts.into_iter().map(|Amount { currency, amount, from }| ((currency, from), amount)).collect())
 }
 
 impl SpendingTotals {
@@ -291,11 +304,11 @@ impl SpendingTotals {
     /// Adds the total of other runs.
     pub fn merge(&mut self, other: SpendingTotals) {
         let SpendingTotals { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = other;
-        self.steps += steps;
-        self.failed_attempts += failed_attempts;
+        self.steps = self.steps.saturating_add(steps);
+        self.failed_attempts = self.failed_attempts.saturating_add(failed_attempts);
         self.tokens.merge(tokens);
-        self.tokens_unknown += tokens_unknown;
-        self.cost_unknown += cost_unknown;
+        self.tokens_unknown = self.tokens_unknown.saturating_add(tokens_unknown);
+        self.cost_unknown = self.cost_unknown.saturating_add(cost_unknown);
         self.duration_ms = self.duration_ms.saturating_add(duration_ms);
         for (key, amount) in cost {
             *self.cost.entry(key).or_default() += amount;

@@ -5,6 +5,7 @@
 
 mod accept;
 mod asking;
+pub(crate) mod costs;
 mod events;
 pub(crate) mod inbox;
 pub(crate) mod lists;

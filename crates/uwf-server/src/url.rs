@@ -10,6 +10,11 @@ pub(crate) fn encoded(text: &str) -> String {
     encoded
 }
 
+/// Encodes a text as one segment of a path; `None` for texts that a browser would read as another directory.
+pub(crate) fn segment(text: &str) -> Option<String> {
+    (!matches!(text, "" | "." | "..")).then(|| encoded(text).replace('/', "%2F"))
+}
+
 /// Whether this is a path on this server. Browsers read `//` and `/\`, even with tabs or line breaks in between, as the start of another
 /// server's name.
 pub(crate) fn is_own_path(path: &str) -> bool {
@@ -19,7 +24,14 @@ pub(crate) fn is_own_path(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_own_path;
+    use super::{is_own_path, segment};
+
+    #[test]
+    fn segment_leads_to_no_other_directory() {
+        assert_eq!(segment("a b/../c").as_deref(), Some("a%20b%2F..%2Fc"));
+        assert_eq!([segment(""), segment("."), segment("..")], [None, None, None]);
+        assert_eq!(segment("%2e%2e").as_deref(), Some("%252e%252e"));
+    }
 
     #[test]
     fn a_path_of_this_server_names_no_other() {

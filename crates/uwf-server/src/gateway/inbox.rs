@@ -3,9 +3,7 @@
 //! The machine draws its rows, with their forms. The gateway cleans each row as it cleans a machine's page, writes the name of the machine
 //! beside it, and leads its links and forms to that machine.
 
-use axum::body::to_bytes;
-
-use super::asking::{MAX_SUMMARY, answered};
+use super::asking;
 use crate::app::AppState;
 use crate::drawn::{DrawnInbox, InboxRow};
 use crate::filter::ThreadListQuery;
@@ -35,8 +33,7 @@ pub(super) async fn of_machine(
     name: &MachineName,
     path: &str,
 ) -> Option<DrawnInbox> {
-    let answer = answered(gateway, name, path, "application/json").await?;
-    let mut inbox: DrawnInbox = serde_json::from_slice(&to_bytes(answer, MAX_SUMMARY).await.ok()?).ok()?;
+    let mut inbox: DrawnInbox = asking::data(gateway, name, path).await?;
     // Sums of counts must stay numbers, whatever a machine sends.
     inbox.counts.values_mut().chain([&mut inbox.done_count]).for_each(|count| *count = (*count).min(MOST_THREADS));
     for rows in [&mut inbox.needs, &mut inbox.running, &mut inbox.ready, &mut inbox.done] {

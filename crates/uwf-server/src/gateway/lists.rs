@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use futures_util::future::join_all;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uwf_engine::views::list::NamedThreadRow;
 
-use super::asking::{MAX_SUMMARY, answered};
-use super::{inbox, search, summary};
+use super::asking::{self, answered};
+use super::costs::MachineCosts;
+use super::{costs, inbox, search, summary};
+use crate::api::cost::CostQuery;
 use crate::app::AppState;
 use crate::drawn::{DrawnSearch, MachineInbox};
 use crate::failure::HttpFailure;
@@ -158,12 +160,56 @@ pub(crate) async fn searches(
 ) -> Result<Vec<(MachineName, Option<DrawnSearch>)>, HttpFailure> {
     let path = search::path(text, is_long);
     let patience = if is_long { SEARCH } else { PATIENCE };
+    ask_all(gateway, patience, |asking, name| {
+        let (app, path) = (app.clone(), path.clone());
+        async move { search::on_machine(&app, &asking, &name, &path).await }
+    })
+    .await
+}
+
+/// The costs of all machines; `None` for a machine that is not connected or takes too long.
+///
+/// # Errors
+/// The tokens can't be read.
+pub(crate) async fn costs(
+    gateway: &Arc<MachineGateway>,
+    query: &CostQuery,
+) -> Result<Vec<(MachineName, Option<MachineCosts>)>, HttpFailure> {
+    let path = costs::path(query);
+    ask_all(gateway, PATIENCE, |asking, name| {
+        let path = path.clone();
+        async move { asking::data(&asking, &name, &path).await }
+    })
+    .await
+}
+
+/// A workflow of a machine.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct MachineWorkflow {
+    /// Its name; it may be any text.
+    pub(crate) name: String,
+}
+
+/// The workflows of all machines; `None` for a machine that is not connected or takes too long.
+///
+/// # Errors
+/// The tokens can't be read.
+pub(crate) async fn workflows(
+    gateway: &Arc<MachineGateway>,
+) -> Result<Vec<(MachineName, Option<Vec<MachineWorkflow>>)>, HttpFailure> {
+    let ask = |asking: Arc<MachineGateway>, name| async move { asking::data(&asking, &name, "/api/workflows").await };
+    ask_all(gateway, PATIENCE, ask).await
+}
+
+/// Asks all machines at once, and waits for each at most this long.
+async fn ask_all<T, F: Future<Output = Option<T>>>(
+    gateway: &Arc<MachineGateway>,
+    patience: Duration,
+    ask: impl Fn(Arc<MachineGateway>, MachineName) -> F,
+) -> Result<Vec<(MachineName, Option<T>)>, HttpFailure> {
     let asked = gateway.all().await?.into_iter().map(|machine| {
-        let (app, gateway, path) = (app.clone(), gateway.clone(), path.clone());
-        async move {
-            let found = tokio::time::timeout(patience, search::on_machine(&app, &gateway, &machine.name, &path)).await;
-            (machine.name, found.ok().flatten())
-        }
+        let answer = tokio::time::timeout(patience, ask(gateway.clone(), machine.name.clone()));
+        async move { (machine.name, answer.await.ok().flatten()) }
     });
     Ok(join_all(asked).await)
 }
@@ -185,8 +231,7 @@ pub(super) async fn refreshed(gateway: Arc<MachineGateway>, name: MachineName) {
 }
 
 async fn asked(gateway: &MachineGateway, name: &MachineName) -> Option<MachineSummary> {
-    let answer = answered(gateway, name, summary::PATH, "application/json").await?;
-    serde_json::from_slice(&to_bytes(answer, MAX_SUMMARY).await.ok()?).ok()
+    asking::data(gateway, name, summary::PATH).await
 }
 
 /// A machine's events about its list of threads: one for each change.

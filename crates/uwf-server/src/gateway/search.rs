@@ -1,8 +1,6 @@
 //! Searches on machines, for the search of their gateway.
 
-use axum::body::to_bytes;
-
-use super::asking::{MAX_SUMMARY, answered};
+use super::asking;
 use crate::app::AppState;
 use crate::drawn::DrawnSearch;
 use crate::machines::MachineGateway;
@@ -25,8 +23,7 @@ pub(super) async fn on_machine(
     name: &MachineName,
     path: &str,
 ) -> Option<DrawnSearch> {
-    let answer = answered(gateway, name, path, "application/json").await?;
-    let found: DrawnSearch = serde_json::from_slice(&to_bytes(answer, MAX_SUMMARY).await.ok()?).ok()?;
+    let found: DrawnSearch = asking::data(gateway, name, path).await?;
     let straight_to = found.straight_to.as_deref().and_then(untrusted_html::own_path);
     Some(DrawnSearch { straight_to, html: untrusted_html::part_of_machine(app, name, &found.html) })
 }

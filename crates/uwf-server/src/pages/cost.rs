@@ -1,6 +1,7 @@
 //! `/cost`: spending by day, workflow, role, agent, model or thread.
 
 mod chart;
+mod everywhere;
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -10,15 +11,18 @@ use axum::routing::get;
 use maud::{Markup, html};
 use uwf_core::spending::{MoneySource, SpendingTotals};
 use uwf_core::text::{beginning, one_line};
+use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::views::cost::{CostBy, CostReport, CostRow};
 
+use self::everywhere::{CostLine, CostsEverywhere, everywhere};
 use super::layout::{DashboardPage, NavSection};
 use super::{parts, spent};
-use crate::api::cost::{CostQuery, costs, report};
+use crate::api::cost::{CostQuery, report};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
+use crate::machines::name::MachineName;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
@@ -64,12 +68,13 @@ async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Re
     let until = asked.until.unwrap_or_default();
     let by = asked.by.unwrap_or(CostBy::Day);
     let query = CostQuery { since: Some(since.clone()), until: Some(until.clone()), by: Some(by) };
-    let mut costs = costs(&app, None, query).await?;
+    let mut costs = everywhere(&app, query).await?;
     order(&mut costs);
     let chart = chart::chart(&app, &since, &until).await?;
     let (costs, tasks) = app
         .read(move |home| {
-            let tasks = costs.rows.iter().take(MOST_THREADS).map(|row| task(home, costs.by, row)).collect::<Vec<_>>();
+            let shown = costs.lines.iter().take(MOST_THREADS);
+            let tasks = shown.map(|line| task(home, costs.report.by, line)).collect::<Vec<_>>();
             Ok((costs, tasks))
         })
         .await?;
@@ -77,31 +82,35 @@ async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Re
         h1 { "Cost" }
         (choices(&since, by))
         @if !until.is_empty() { p { "From " (since) " until " (until) ". " a href="/cost" { "The last 7 days" } } }
-        (summary(&costs))
+        (summary(&costs.report.total))
         (chart)
-        @if costs.rows.is_empty() {
+        @let end = if until.is_empty() { String::new() } else { format!("&until={}", encoded(&until)) };
+        @let query = format!("?since={}&by={}{end}", encoded(&since), word(by));
+        (costs.by_machine(&query))
+        @if costs.lines.is_empty() {
             p.quiet { "No spending in this period." }
         } @else {
             (table(&costs, &tasks))
         }
         (notes(&costs))
-        @let end = if until.is_empty() { String::new() } else { format!("&until={}", encoded(&until)) };
-        p { a href={ "/api/cost.csv?since=" (encoded(&since)) "&by=" (word(by)) (end) } download="cost.csv" { "All rows as CSV" } }
+        p {
+            a href={ "/api/cost.csv" (query) } download="cost.csv" {
+                @if costs.has_machines() { "All rows of this gateway as CSV" } @else { "All rows as CSV" }
+            }
+        }
     };
     Ok(DashboardPage::new("Cost", NavSection::Cost, body).into_response(&app))
 }
 
 /// Days newest first; rows of anything else by cost, then by tokens.
-fn order(costs: &mut CostReport) {
-    if costs.by == CostBy::Day {
-        costs.rows.reverse();
+fn order(costs: &mut CostsEverywhere) {
+    if costs.report.by == CostBy::Day {
+        costs.lines.reverse();
         return;
     }
-    let money = |row: &CostRow| row.spent.by_currency().values().sum::<f64>();
-    let order = |a: &CostRow, b: &CostRow| {
-        money(b).total_cmp(&money(a)).then_with(|| b.spent.tokens.total().cmp(&a.spent.tokens.total()))
-    };
-    costs.rows.sort_by(order);
+    let money = |line: &CostLine| line.row.spent.by_currency().values().sum::<f64>();
+    let tokens = |line: &CostLine| line.row.spent.tokens.total();
+    costs.lines.sort_by(|a, b| money(b).total_cmp(&money(a)).then_with(|| tokens(b).cmp(&tokens(a))));
 }
 
 fn word(by: CostBy) -> &'static str {
@@ -109,7 +118,8 @@ fn word(by: CostBy) -> &'static str {
 }
 
 /// The task of a row's thread.
-fn task(home: &Home, by: CostBy, row: &CostRow) -> Option<String> {
+fn task(home: &Home, by: CostBy, line: &CostLine) -> Option<String> {
+    let CostLine { row, machine: None } = line else { return None };
     let id = row.name.as_ref().filter(|_| by == CostBy::Thread)?.parse().ok()?;
     let task = one_line(&Thread::any(home, &id).ok()?.start.prompt);
     let short = beginning(&task, TASK);
@@ -135,8 +145,7 @@ fn choices(since: &str, by: CostBy) -> Markup {
 }
 
 /// The totals.
-fn summary(costs: &CostReport) -> Markup {
-    let total = &costs.total;
+fn summary(total: &SpendingTotals) -> Markup {
     let facts = [
         ("Cost", spent::money(total)),
         ("Tokens", spent::tokens(total)),
@@ -188,9 +197,10 @@ fn count(spent: &SpendingTotals) -> u64 {
     spent.tokens.total()
 }
 
-fn table(costs: &CostReport, tasks: &[Option<String>]) -> Markup {
+fn table(everywhere: &CostsEverywhere, tasks: &[Option<String>]) -> Markup {
+    let CostsEverywhere { report: costs, lines, .. } = everywhere;
     let shares = ShareBasis::for_total(&costs.total);
-    let most = costs.rows.iter().map(|row| shares.amount(&row.spent)).fold(0.0, f64::max);
+    let most = lines.iter().map(|line| shares.amount(&line.row.spent)).fold(0.0, f64::max);
     let heading = BY.iter().find(|(of, ..)| *of == costs.by).map_or("", |(.., words)| words);
     let shown = if costs.by == CostBy::Thread { MOST_THREADS } else { usize::MAX };
     html! {
@@ -208,11 +218,17 @@ fn table(costs: &CostReport, tasks: &[Option<String>]) -> Markup {
                 }
             }
             tbody {
-                @for (at, row) in costs.rows.iter().take(shown).enumerate() {
+                @for (at, line) in lines.iter().take(shown).enumerate() {
+                    @let CostLine { row, machine } = line;
                     @let task = tasks.get(at).and_then(Option::as_deref);
                     @let amount = shares.amount(&row.spent);
                     tr data-row id={ "row-" (row.name.as_deref().unwrap_or("unknown")) } {
-                        th scope="row" { (name(costs.by, row, task)) }
+                        th scope="row" {
+                            @match machine {
+                                Some(machine) => (thread_of_machine(machine, row)),
+                                None => (name(costs.by, row, task, everywhere.has_machines())),
+                            }
+                        }
                         (cells(&row.spent))
                         td data-label=(shares.name()) { (share(amount, most, shares.amount(&costs.total))) }
                     }
@@ -220,25 +236,38 @@ fn table(costs: &CostReport, tasks: &[Option<String>]) -> Markup {
             }
             tfoot { tr { th scope="row" { "Total" } (cells(&costs.total)) td {} } }
         }
-        @if costs.rows.len() > shown {
-            p.quiet.small { (costs.rows.len() - shown) " more threads are not shown; the total and the CSV include them." }
+        @if lines.len() > shown {
+            p.quiet.small { (lines.len() - shown) " more threads are not shown; the total and the CSV include them." }
         }
     }
 }
 
-fn name(by: CostBy, row: &CostRow, task: Option<&str>) -> Markup {
+/// A thread of a machine, which may send any text.
+fn thread_of_machine(machine: &MachineName, row: &CostRow) -> Markup {
+    let id = row.name.as_deref().and_then(|id| id.parse::<ThreadId>().ok());
+    html! {
+        @match id {
+            Some(id) => a data-open href={ (machine.prefix()) "/threads/" (id) } { (parts::short_id(id.as_str())) },
+            None => span.quiet { "not known" },
+        }
+        " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " on " (machine) }
+    }
+}
+
+/// The name of a row. If it may be of several machines, a workflow has no page.
+fn name(by: CostBy, row: &CostRow, task: Option<&str>, is_of_all: bool) -> Markup {
     let name = row.name.as_deref();
     html! {
         @match (by, name) {
             (CostBy::Label, None) => span.quiet { "no label" },
             (_, None) => span.quiet { "not known" },
-            (CostBy::Workflow, Some(name)) => a data-open href={ "/workflows/" (encoded(name)) } { (name) },
+            (CostBy::Workflow, Some(name)) if !is_of_all => a data-open href={ "/workflows/" (encoded(name)) } { (name) },
             (CostBy::Thread, Some(id)) => {
                 a data-open href={ "/threads/" (id) } { (task.unwrap_or(id)) }
                 " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
             },
             (CostBy::Day, Some(day)) => a data-open href={ "/cost?by=thread&since=" (day) "&until=" (chart::day_after(day)) } { (day) },
-            (CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
+            (CostBy::Workflow | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
         }
     }
 }
@@ -269,7 +298,8 @@ fn share(amount: f64, most: f64, all: f64) -> Markup {
 }
 
 /// Sources of the figures, and what is missing from them.
-fn notes(costs: &CostReport) -> Markup {
+fn notes(everywhere: &CostsEverywhere) -> Markup {
+    let costs = &everywhere.report;
     let CostReport { total, prices, list_prices, unpriced, shared_steps, unreadable, .. } = costs;
     let runs = total.steps + total.failed_attempts;
     let from = |source: MoneySource| total.cost.keys().any(|(_, from)| *from == source);
@@ -302,6 +332,9 @@ fn notes(costs: &CostReport) -> Markup {
         notes.push(format!(
             "{threads} cannot be read completely, so the sums lack some usage. Run `uwf cas verify` for the reason."
         ));
+    }
+    if everywhere.has_machines() {
+        notes.push("The costs of machines are as each machine reports them.".to_owned());
     }
     if *shared_steps > 0 && costs.by == CostBy::Thread {
         let shared = parts::many(*shared_steps, "step");

@@ -3,7 +3,7 @@
 mod detail;
 mod editor;
 mod figures;
-mod inputs;
+pub(crate) mod inputs;
 mod roles;
 mod schema;
 pub(crate) mod start;
@@ -29,8 +29,10 @@ use super::parts;
 use crate::api::workflows::{list, workflow_by_name_or_hash};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
+use crate::gateway::lists::{self, MachineWorkflow};
+use crate::machines::name::MachineName;
 use crate::respond::wants_json;
-use crate::url::encoded;
+use crate::url::{encoded, segment};
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -65,6 +67,10 @@ struct NamelessWorkflow {
 async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
     let cwd = app.cwd().to_owned();
     let (rows, nameless) = app.read(move |home| read(home, &cwd)).await?;
+    let machines = match app.gateway() {
+        Some(gateway) => lists::workflows(gateway).await?,
+        None => Vec::new(),
+    };
     let body = html! {
         header.flow-head {
             h1 { "Workflows" }
@@ -83,6 +89,7 @@ async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
                 (nameless_table(&nameless))
             }
         }
+        @for (machine, workflows) in &machines { (of_machine(machine, workflows.as_deref())) }
     };
     Ok(DashboardPage::new("Workflows", NavSection::Workflows, body).live("/api/events").into_response(&app))
 }
@@ -111,6 +118,27 @@ fn read(home: &Home, cwd: &std::path::Path) -> Result<(Vec<WorkflowTableRow>, Ve
     let rest = used.into_rest().into_iter();
     let rest = rest.map(|(hash, used)| NamelessWorkflow { hash, name: workflow_names::own_name(home, hash), used });
     Ok((rows, rest.collect()))
+}
+
+/// The workflows of a machine.
+fn of_machine(machine: &MachineName, workflows: Option<&[MachineWorkflow]>) -> Markup {
+    let id = format!("on-{machine}");
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { "On " a href={ (machine.prefix()) "/workflows" } { (machine) } }
+            @match workflows {
+                None => p.quiet { "The machine did not answer." },
+                Some([]) => p.quiet { "No workflow is stored there." },
+                Some(workflows) => ul.names {
+                    @for workflow in workflows {
+                        @if let Some(name) = segment(&workflow.name) {
+                            li { a href={ (machine.prefix()) "/workflows/" (name) } { (workflow.name) } }
+                        }
+                    }
+                },
+            }
+        }
+    }
 }
 
 fn table(app: &AppState, rows: &[WorkflowTableRow]) -> Markup {

@@ -13,6 +13,7 @@ use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::home;
+use crate::thread_cost::{PRICES, spending_home};
 
 /// A gateway, and machines that connect to it.
 struct Gateway {
@@ -123,6 +124,44 @@ fn first_page_has_rows_of_all_machines() {
     assert!(found.contains("On <a") && found.contains(&first) && found.contains(&second), "{found}");
     let straight = gateway.server.page(&format!("/search?q={second}"));
     assert_eq!(straight.header("location"), Some(&*format!("/m/desk/threads/{second}")), "{}", straight.body);
+}
+
+#[test]
+fn costs_are_added_up_over_machines() {
+    let gateway = Gateway::start();
+    let (laptop, desk) = (spending_home(PRICES), spending_home(PRICES));
+    let threads = [&laptop, &desk].map(|home| {
+        let thread = home.start("count-rounds", "count");
+        home.json(&["thread", "step", &thread]);
+        thread
+    });
+    let _machines = [gateway.connect(&laptop, "laptop"), gateway.connect(&desk, "desk")];
+    let one = laptop.json(&["thread", "cost"])["total"]["cost"][0]["amount"].as_f64().unwrap();
+    let cell = |amount: f64| format!("<td class=\"number\" data-label=\"Cost\">{amount:.2} EUR");
+    for by in ["day", "workflow", "role", "agent", "model"] {
+        let page = gateway.server.page(&format!("/cost?by={by}")).body;
+        assert_eq!(page.matches(&cell(one)).count(), 2, "a row for each machine: {page}");
+        assert_eq!(page.matches(&cell(2.0 * one)).count(), 2, "{by}: one row and the total: {page}");
+        assert!(page.contains(&format!("href=\"/m/laptop/cost?since=7d&amp;by={by}\"")), "{page}");
+    }
+    let page = gateway.server.page("/cost?by=thread").body;
+    for (machine, thread) in ["laptop", "desk"].iter().zip(&threads) {
+        assert!(page.contains(&format!("href=\"/m/{machine}/threads/{thread}\"")), "{page}");
+    }
+    let page = gateway.server.page("/workflows").body;
+    assert!(page.contains("href=\"/m/desk/workflows/count-rounds\""), "{page}");
+}
+
+#[test]
+fn machines_that_are_away_are_named_with_costs() {
+    let gateway = Gateway::start();
+    let (home, _) = with_thread();
+    let machine = gateway.connect(&home, "laptop");
+    drop(machine);
+    until("the machine is away", || gateway.endpoint("laptop")["connected"] == false);
+    let page = gateway.server.page("/cost").body;
+    assert!(page.contains("did not answer, so its costs are missing"), "{page}");
+    assert!(gateway.server.page("/workflows").body.contains("The machine did not answer."));
 }
 
 #[test]

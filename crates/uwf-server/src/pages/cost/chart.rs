@@ -6,7 +6,8 @@ use uwf_core::view;
 use uwf_engine::root::ids;
 use uwf_engine::views::cost::{CostBy, CostRow};
 
-use crate::api::cost::{CostQuery, costs};
+use super::everywhere::everywhere;
+use crate::api::cost::CostQuery;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::pages::parts;
@@ -35,8 +36,9 @@ pub(super) async fn chart(app: &AppState, since: &str, until: &str) -> Result<Ma
     let today = ids::now_ms() / DAY_MS;
     let begin = day((today + 1).saturating_sub(2 * days));
     let query = CostQuery { since: Some(begin), by: Some(CostBy::Day), ..CostQuery::default() };
-    let rows = costs(app, None, query).await?.rows;
-    let of = |day: &str| rows.iter().find(|row: &&CostRow| row.name.as_deref() == Some(day));
+    let days_of_all = everywhere(app, query).await?.lines;
+    let rows: Vec<CostRow> = days_of_all.into_iter().map(|line| line.row).collect();
+    let of = |day: &str| rows.iter().find(|row| row.name.as_deref() == Some(day));
     let spent = |from: u64| {
         let name = day(from);
         let spent = of(&name).map(|row| row.spent.clone()).unwrap_or_default();

@@ -119,6 +119,7 @@ fn no_header_of_a_machine_passes() {
             "date",
             "etag",
             "referrer-policy",
+            "vary",
             "x-content-type-options",
             "x-frame-options",
         ];
@@ -126,6 +127,7 @@ fn no_header_of_a_machine_passes() {
         names.sort_unstable();
         assert_eq!((answer.status, &names[..]), (200, &own[..]), "{answer:?}");
         assert_eq!(answer.header("cache-control"), Some("no-cache"));
+        assert_eq!(answer.header("vary"), Some("accept-encoding"));
         assert_protected(path, &answer);
     }
 }
@@ -218,4 +220,31 @@ fn machine_rows_link_only_to_own_threads() {
     assert_eq!(page.matches("look here").count(), 1, "{page}");
     assert!(page.contains(&format!("href=\"/m/evil/threads/{THREAD}\"")), "{page}");
     assert!(!page.contains("victim") && !page.contains("evil.example") && !page.contains("<b>"), "{page}");
+}
+
+#[test]
+fn costs_and_names_of_machine_stay_text() {
+    let (gateway, evil) = evil();
+    let spent = json!({
+        "steps": u64::MAX, "failedAttempts": u64::MAX, "tokens": { "input": u64::MAX, "cached": null, "output": u64::MAX, "reasoning": null },
+        "tokensUnknown": 0, "cost": [{ "currency": "<b>USD", "amount": 1e308, "from": "provider" }, { "currency": "EUR", "amount": -5, "from": "list" }],
+        "costUnknown": u64::MAX, "durationMs": u64::MAX,
+    });
+    let mut row = spent.clone();
+    row["name"] = json!("<script>alert(1)</script>é");
+    for by in ["day", "thread", "workflow"] {
+        let report = json!({ "rows": [row, row, row], "total": spent });
+        let answer = HostileResponse::of_type("application/json", &report.to_string());
+        evil.answers("/api/cost", answer);
+        let page = gateway.server.page(&format!("/cost?by={by}"));
+        assert_eq!(page.status, 200, "{page:?}");
+        assert!(!page.body.contains("<script>alert") && !page.body.contains("<b>USD"), "{}", page.body);
+    }
+    evil.answers("/api/cost", HostileResponse::of_type("application/json", "{\"rows\": 1}"));
+    assert!(gateway.server.page("/cost").body.contains("did not answer"));
+    let names = json!([{ "name": "<i>x</i>" }, { "name": "../../threads" }, { "name": "javascript:alert(1)" }]);
+    evil.answers("/api/workflows", HostileResponse::of_type("application/json", &names.to_string()));
+    let page = gateway.server.page("/workflows").body;
+    assert!(!page.contains("<i>x</i>") && !page.contains("href=\"javascript"), "{page}");
+    assert!(page.contains("href=\"/m/evil/workflows/..%2F..%2Fthreads\""), "{page}");
 }

@@ -1,0 +1,36 @@
+//! Costs of machines, for the cost page of their gateway.
+
+use serde::Deserialize;
+use uwf_core::spending::SpendingTotals;
+
+use crate::api::cost::CostQuery;
+use crate::url::encoded;
+
+/// The costs that a machine reports.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct MachineCosts {
+    /// Its rows.
+    pub(crate) rows: Vec<MachineCostRow>,
+    /// Its total.
+    pub(crate) total: SpendingTotals,
+}
+
+/// A row of a machine. Its texts may be anything.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct MachineCostRow {
+    /// The thread, role, agent, model, workflow, label or day.
+    pub(crate) name: Option<String>,
+    /// For a thread: the name of its workflow.
+    pub(crate) workflow: Option<String>,
+    /// Its costs.
+    #[serde(flatten)]
+    pub(crate) spent: SpendingTotals,
+}
+
+/// Path and query of the report.
+pub(super) fn path(query: &CostQuery) -> String {
+    let text = |text: &Option<String>| encoded(text.as_deref().unwrap_or_default());
+    let by = serde_json::to_value(query.by.unwrap_or_default()).unwrap_or_default();
+    let by = by.as_str().unwrap_or_default();
+    format!("/api/cost?since={}&until={}&by={by}", text(&query.since), text(&query.until))
+}
