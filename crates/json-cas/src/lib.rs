@@ -46,7 +46,7 @@ pub use objects::{
     HoldGuard, ObjectBackend, ObjectMetadata, ObjectPutOutcome, READ_AT_ONCE, ReclaimScope, StrayEntry, SweepGuard,
 };
 pub use pack::DamagedPack;
-pub use remote::{RemoteError, RemoteFault};
+pub use remote::{RemoteError, RemoteFault, StoreRequestCounts, count_store_request, store_requests};
 pub use schema::{CompiledSchema, SchemaViolation};
 pub use store::{
     MissingNodePolicy, NodeCopyStats, NodeLayers, NodeWalk, ProblemKind, ReachFailure, ReachableNodes, Store,

@@ -1,7 +1,11 @@
 //! Errors of stores that are reached over a network.
 
+mod requests;
+
 use std::error::Error as StdError;
 use std::fmt;
+
+pub use requests::{StoreRequestCounts, count_store_request, store_requests};
 
 /// Why a remote store can't be used. A failure is never taken for an answer: a node is not missing because its store is.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use uwf_core::workflow::GRAPH_CSS;
 
 use crate::app::AppState;
 use crate::failure::HttpFailure;
+use crate::respond::accepts_zstd;
 
 /// A file.
 struct StaticAsset {
@@ -102,17 +103,6 @@ async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap
     }
 }
 
-/// Whether a browser accepts zstd. A weight of 0 rejects it.
-fn accepts_zstd(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let mut encodings = values.flat_map(|value| value.split(',')).map(|one| one.split(';').map(str::trim));
-    encodings.any(|mut parts| {
-        let is_zstd = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("zstd"));
-        let weight = parts.find_map(|part| part.strip_prefix("q=")).map(str::parse::<f32>);
-        is_zstd && !matches!(weight, Some(Ok(0.0)))
-    })
-}
-
 /// Files for pages of a machine. They are the gateway's own: a machine's script would run with the visitor's login, and could reach every
 /// other machine.
 async fn of_machine(Path((_, version, name)): Path<(String, String, String)>, headers: HeaderMap) -> Response {
@@ -125,7 +115,6 @@ async fn icon(headers: HeaderMap) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
 
     use super::*;
 
@@ -156,16 +145,6 @@ mod tests {
             let compressed = sent.compressed.as_ref().expect("it compresses");
             assert_eq!(zstd::bulk::decompress(compressed, 1 << 20).unwrap(), asset.sent().as_bytes(), "{}", asset.name);
         }
-    }
-
-    #[test]
-    fn only_who_reads_zstd_gets_it() {
-        let accepts = |value: &'static str| {
-            accepts_zstd(&HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(value))]))
-        };
-        assert!(accepts("gzip, deflate, br, zstd") && accepts("ZSTD;q=0.5") && accepts("zstd"));
-        assert!(!accepts("gzip, br") && !accepts("zstd;q=0") && !accepts("zstd; q=0.0, gzip") && !accepts("x-zstd"));
-        assert!(!accepts_zstd(&HeaderMap::new()));
     }
 
     #[test]

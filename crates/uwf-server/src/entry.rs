@@ -13,14 +13,17 @@ use crate::failure::HttpFailure;
 use crate::guard::attempts::{self, LoginVerdict};
 use crate::guard::token::SECRET_VARIABLE;
 use crate::guard::{RequestGuard, bearer, peer};
+use crate::metrics;
 use crate::respond::{cookie, wants_json};
 
 /// Rejects requests that were meant for another server.
 pub(crate) async fn expected_host(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let is_own = |guard: &RequestGuard| named.is_some_and(|host| guard.is_own_host(host));
+    // A probe asks by the address of a container. Its answer tells nothing.
+    let is_probe = [metrics::HEALTH, metrics::READINESS].contains(&request.uri().path());
     // Behind a gateway, the host is the gateway's, which has already checked it.
-    if app.guard().is_none_or(is_own) {
+    if is_probe || app.guard().is_none_or(is_own) {
         return next.run(request).await;
     }
     HttpFailure::new(
@@ -31,8 +34,8 @@ pub(crate) async fn expected_host(State(app): State<AppState>, request: Request,
     .into_response()
 }
 
-/// Path that sets a browser's mark of seen threads. It changes nothing in the storage root.
-const SEEN_PATH: &str = "/seen";
+/// Paths of changes that are stored in the browser: its mark of seen threads, and its views. They change nothing in the storage root.
+const IN_BROWSER: [&str; 2] = ["/seen", "/views"];
 
 /// How a client proved that it is allowed in.
 enum AccessProof {
@@ -55,8 +58,7 @@ pub(crate) async fn admit(State(app): State<AppState>, request: Request, next: N
         return HttpFailure::new(StatusCode::FORBIDDEN, "this change does not come from a page of this server")
             .into_response();
     }
-    // The mark of seen threads is stored in the browser only.
-    if is_change && app.is_read_only() && request.uri().path() != SEEN_PATH {
+    if is_change && app.is_read_only() && !IN_BROWSER.contains(&request.uri().path()) {
         return HttpFailure::new(StatusCode::FORBIDDEN, "this server is read-only")
             .hint("start it without --read-only, or use the command line")
             .into_response();
@@ -88,7 +90,7 @@ fn proof(app: &AppState, request: &Request) -> Result<AccessProof, Box<Response>
 /// Whether a path belongs to the API of this server or of a machine.
 fn is_of_api(path: &str) -> bool {
     let below = path.strip_prefix("/m/").and_then(|rest| rest.find('/').and_then(|end| rest.get(end..)));
-    below.unwrap_or(path).starts_with("/api/")
+    below.unwrap_or(path).starts_with("/api/") || path == "/metrics"
 }
 
 fn unauthorized(guard: &RequestGuard, why: &str) -> Response {

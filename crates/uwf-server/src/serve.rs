@@ -19,7 +19,7 @@ use crate::listener::{RequestReadTimeouts, ServerSocket};
 use crate::machines::MachineGateway;
 use crate::machines::tokens::MachineTokens;
 use crate::tls::{self, CertificateFiles, ServerTlsError};
-use crate::{api, assets, forward, headers, hooks, open_files, pages, refusal, respond};
+use crate::{api, assets, forward, headers, hooks, metrics, open_files, pages, refusal, respond};
 
 /// How long open requests may take when the server ends. Streams never end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -143,7 +143,7 @@ fn whole(app: AppState, has_hooks: bool) -> Router {
 /// All routes.
 pub(crate) fn router(app: AppState, has_hooks: bool) -> Router {
     let inside = Router::new().merge(pages::routes()).nest("/api", api::routes());
-    let inside = inside.merge(gateway::routes()).merge(forward::routes());
+    let inside = inside.merge(gateway::routes()).merge(forward::routes()).merge(metrics::routes());
     let inside = inside.route_layer(middleware::from_fn(api::known_query::check));
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), entry::admit));
     Router::new()
@@ -152,6 +152,7 @@ pub(crate) fn router(app: AppState, has_hooks: bool) -> Router {
         .merge(hooks::routes(has_hooks))
         .merge(gateway::dialled())
         .merge(assets::routes())
+        .merge(metrics::probes())
         .layer(middleware::from_fn(respond::tagged))
         .layer(middleware::from_fn(refusal::reported))
         .layer(middleware::from_fn_with_state(app.clone(), pages::shown_as_page))

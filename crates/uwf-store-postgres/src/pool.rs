@@ -1,6 +1,6 @@
 //! The address of a store, and the connections to it.
 
-use json_cas::RemoteError;
+use json_cas::{RemoteError, count_store_request};
 use parking_lot::{Condvar, Mutex};
 
 use crate::address::PostgresAddress;
@@ -44,8 +44,9 @@ impl PostgresPool {
         action: impl FnOnce(&mut PostgresSession) -> Result<T, PostgresFailure>,
     ) -> Result<T, PostgresFailure> {
         let _turn = self.turn();
-        let mut session = self.take()?;
+        let mut session = self.take().inspect_err(|_| count_store_request(false))?;
         let outcome = action(&mut session);
+        count_store_request(outcome.is_ok());
         if session.is_sound(&outcome) {
             self.give(session);
         } else if outcome.is_err() {

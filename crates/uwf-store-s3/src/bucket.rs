@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use json_cas::{RemoteError, RemoteFault};
+use json_cas::{RemoteError, RemoteFault, count_store_request};
 use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload};
@@ -149,7 +149,18 @@ impl StoreBucket {
         let mut number = 1;
         loop {
             let doubt = number > 1;
-            let failure = match request() {
+            let answer = request();
+            let is_answer = |error: &Error| {
+                matches!(
+                    error,
+                    Error::NotFound { .. }
+                        | Error::Precondition { .. }
+                        | Error::AlreadyExists { .. }
+                        | Error::NotModified { .. }
+                )
+            };
+            count_store_request(answer.as_ref().err().is_none_or(is_answer));
+            let failure = match answer {
                 Ok(given) => return Ok(BucketAnswer::Given(given)),
                 Err(Error::NotFound { .. }) => return Ok(BucketAnswer::Absent),
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotModified { .. }) => {

@@ -102,6 +102,29 @@ fn non_loopback_address_needs_chosen_secret() {
 }
 
 #[test]
+fn pages_are_compressed_for_whoever_reads_that() {
+    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let server = TestServer::start(&home, &[]);
+    let cookie = server.cookie();
+    let get = |more: &[(&str, &str)]| {
+        let headers = [&[("cookie", cookie.as_str()), ("accept", "text/html")], more].concat();
+        server.send("GET", "/workflows", &headers, "")
+    };
+    let (plain, small) = (get(&[]), get(&[("accept-encoding", "gzip, zstd")]));
+    let described = |answer: &TestServerResponse| {
+        ["content-encoding", "vary"].map(|name| answer.header(name).unwrap_or_default().to_owned())
+    };
+    assert!(described(&plain)[0].is_empty() && described(&plain)[1].ends_with("accept-encoding"), "{plain:?}");
+    assert_eq!(described(&small)[0], "zstd");
+    let length = |answer: &TestServerResponse| answer.header("content-length").unwrap().parse::<usize>().unwrap();
+    assert!(length(&small) < length(&plain), "{small:?}");
+    let (tag, other) = (small.header("etag").unwrap(), plain.header("etag").unwrap());
+    assert_ne!(tag, other, "they have different bytes");
+    assert_eq!(get(&[("accept-encoding", "zstd"), ("if-none-match", tag)]).status, 304);
+    assert_eq!(get(&[("if-none-match", tag)]).status, 200, "this client reads the plain page only");
+}
+
+#[test]
 fn styles_are_compressed_for_whoever_reads_that() {
     let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
     let server = TestServer::start(&home, &[]);
