@@ -12,6 +12,7 @@ pub mod gc;
 pub mod group_files;
 pub mod hook;
 pub mod kill;
+pub mod label;
 pub mod limit;
 pub mod merge;
 pub mod notifier;

@@ -1,12 +1,13 @@
 // Actions on several selected rows at once, one request after the other.
 import { say } from './say.js';
 
-/** Label, action, and the question to confirm first. @type {[label: string, action: string, asks?: string][]} */
+/** Name, action, and the question to confirm first. @type {[label: string, action: string, asks?: string][]} */
 const ACTIONS = [
   ['Run', 'run'],
   ['Retry', 'retry'],
   ['Pause', 'pause'],
   ['Resume', 'resume'],
+  ['Label', 'label'],
   ['Kill', 'kill', 'End these threads? Their steps are kept.'],
 ];
 
@@ -23,20 +24,24 @@ export function offer(rows) {
   for (const [label, action, asks] of ACTIONS) {
     const button = document.createElement('button');
     button.textContent = label;
-    button.onclick = () => (!asks || confirm(asks)) && act(rows, action, label);
+    button.onclick = () => {
+      const set = action === 'label' ? prompt('A label for these threads, KEY=VALUE') : undefined;
+      if (set !== null && (!asks || confirm(asks))) act(rows, action, label, set);
+    };
     bar.append(button);
   }
   document.body.append(bar);
 }
 
-/** @param {HTMLElement[]} rows @param {string} action @param {string} label */
-async function act(rows, action, label) {
+/** @param {HTMLElement[]} rows @param {string} action @param {string} label @param {string} [set] label of the threads */
+async function act(rows, action, label, set) {
   const refused = [];
   let done = 0;
   for (const row of rows) {
     const { row: thread, head: expectedHead, prefix = document.documentElement.dataset.base ?? '' } = row.dataset;
     say(`${label}: ${done + refused.length} of ${rows.length}`);
-    const body = JSON.stringify(action === 'run' || action === 'retry' ? { expectedHead, wait: 0 } : { expectedHead });
+    const wait = action === 'run' || action === 'retry' ? 0 : undefined;
+    const body = JSON.stringify({ expectedHead, wait, set });
     const headers = { 'content-type': 'application/json', accept: 'application/json' };
     const answer = await fetch(`${prefix}/api/threads/${thread}/${action}`, { method: 'POST', headers, body }).catch(() => null);
     if (answer?.ok) {

@@ -26,8 +26,9 @@ impl RequestFields {
         self.texts.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Fields of a form.
+    /// Fields of a form, which sends the lines of a text area with CR LF.
     pub(crate) fn of_form(texts: Vec<(String, String)>) -> RequestFields {
+        let texts = texts.into_iter().map(|(name, value)| (name, value.replace("\r\n", "\n"))).collect();
         RequestFields { is_form: true, texts }
     }
 

@@ -1,7 +1,8 @@
-//! The query for threads: `?state=stuck,waiting&outcome=failed&workflow=develop&role=coder&q=text&limit=50&after=ID`.
+//! The query for threads: `?state=stuck,waiting&outcome=failed&workflow=develop&role=coder&label=team=web&q=text&limit=50&after=ID`.
 
 use json_cas::NodeHash;
 use serde::Deserialize;
+use uwf_core::label::LabelFilter;
 use uwf_core::outcome;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
@@ -32,6 +33,8 @@ pub(crate) struct ThreadListQuery {
     pub(crate) workflow: String,
     /// The role of the last step.
     pub(crate) role: String,
+    /// A label, `KEY=VALUE`, or `KEY` for any value.
+    pub(crate) label: String,
     /// A text in the id, the workflow's name or the task.
     pub(crate) q: String,
     /// Most threads to return.
@@ -55,8 +58,8 @@ pub(crate) struct MatchingThreads {
 impl ThreadListQuery {
     /// Whether the query selects threads.
     pub(crate) fn is_filter(&self) -> bool {
-        let ThreadListQuery { state, outcome, workflow, role, q, limit: _, after, all } = self;
-        [state, outcome, workflow, role, q, after, all].into_iter().any(|text| !text.is_empty())
+        let ThreadListQuery { state, outcome, workflow, role, label, q, limit: _, after, all } = self;
+        [state, outcome, workflow, role, label, q, after, all].into_iter().any(|text| !text.is_empty())
     }
 
     /// The states of the query.
@@ -114,6 +117,7 @@ impl ThreadListQuery {
             states: self.states()?,
             outcomes: self.outcomes()?,
             role: given(&self.role),
+            labels: given(&self.label).map(|typed| label_filter(&typed)).transpose()?.into_iter().collect(),
             search: given(&self.q),
             after: given(&self.after).map(|typed| thread_ids::resolve(home, None, &typed)).transpose()?,
             limit: Some(limit),
@@ -130,12 +134,13 @@ impl ThreadListQuery {
 
     /// The same query with another value for one field, or without that field if the value is empty.
     pub(crate) fn with(&self, name: &str, value: &str) -> String {
-        let ThreadListQuery { state, outcome, workflow, role, q, limit, after, all } = self;
+        let ThreadListQuery { state, outcome, workflow, role, label, q, limit, after, all } = self;
         let now = [
             ("state", state),
             ("outcome", outcome),
             ("workflow", workflow),
             ("role", role),
+            ("label", label),
             ("q", q),
             ("limit", limit),
             ("all", all),
@@ -154,6 +159,10 @@ impl ThreadListQuery {
 /// The words of a list that is separated by commas.
 fn listed(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+fn label_filter(typed: &str) -> Result<LabelFilter, HttpFailure> {
+    typed.parse().map_err(|why| HttpFailure::bad_request(format!("`label` is KEY=VALUE or KEY: {why}")))
 }
 
 /// All versions of a name in the registry, or the workflow with this hash.

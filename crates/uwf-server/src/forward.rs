@@ -16,7 +16,7 @@ use crate::failure::HttpFailure;
 use crate::guard;
 use crate::machines::MachineGateway;
 use crate::machines::name::{MachineName, NotAName};
-use crate::place::{SEEN, USER_HEADER};
+use crate::place::{SEEN, USER_HEADER, VIEWS};
 use crate::respond::cookie;
 
 /// Request headers that are forwarded to a machine. Cookies, `Authorization` and the path in `Referer` stay at the gateway.
@@ -91,8 +91,9 @@ fn forwarded(headers: &HeaderMap) -> HeaderMap {
         .iter()
         .flat_map(|name| headers.get_all(name).iter().map(move |value| (name.clone(), value.clone())))
         .collect();
-    let seen = cookie(headers, SEEN).and_then(|seen| HeaderValue::from_str(&format!("{SEEN}={seen}")).ok());
-    forwarded.extend(seen.map(|seen| (header::COOKIE, seen)));
+    let pairs = [SEEN, VIEWS].into_iter().filter_map(|name| Some(format!("{name}={}", cookie(headers, name)?)));
+    let cookies = pairs.filter_map(|pair| HeaderValue::from_str(&pair).ok());
+    forwarded.extend(cookies.map(|pair| (header::COOKIE, pair)));
     forwarded
 }
 

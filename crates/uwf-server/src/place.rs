@@ -5,6 +5,7 @@
 
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use url::form_urlencoded;
 
 use crate::machines::name::MachineName;
 use crate::url::is_own_path;
@@ -12,13 +13,32 @@ use crate::url::is_own_path;
 /// The header in which a gateway names the client. A machine trusts it because it comes through the tunnel.
 pub(crate) const USER_HEADER: &str = "x-uwf-user";
 
-/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. It is the only cookie that a gateway
-/// passes on, and only below the path of the machine.
+/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. A gateway passes on only this cookie and
+/// [`VIEWS`], and only below the path of the machine.
 pub(crate) const SEEN: &str = "uwf-seen";
 
 /// The cookie of [`SEEN`] with a time in Unix milliseconds, for all pages of this server.
 pub(crate) fn seen_cookie(unix_ms: u64) -> String {
     format!("{SEEN}={unix_ms}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict")
+}
+
+/// The cookie with the names of saved views and their queries, in the form of a query.
+pub(crate) const VIEWS: &str = "uwf-views";
+
+/// Most bytes of [`VIEWS`]. Browsers keep 4096.
+const MAX_VIEWS: usize = 3500;
+
+/// The views in the value of the cookie [`VIEWS`], with their queries. Other texts than queries are left out: they could lead elsewhere.
+pub(crate) fn stored_views(value: &str) -> Vec<(String, String)> {
+    let views = form_urlencoded::parse(value.as_bytes()).into_owned();
+    views.filter(|(_, query)| query.starts_with('?')).collect()
+}
+
+/// The cookie of [`VIEWS`] with these views; `None` if it would be too long for a browser.
+pub(crate) fn views_cookie(views: &[(String, String)]) -> Option<String> {
+    let stored = form_urlencoded::Serializer::new(String::new()).extend_pairs(views).finish();
+    let is_short = stored.len() <= MAX_VIEWS;
+    is_short.then(|| format!("{VIEWS}={stored}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict"))
 }
 
 /// Attributes that hold a path of this server.

@@ -19,7 +19,7 @@ const OUTER_IDS: [&str; 5] = ["main", "notice", "live", "keys", "keys-button"];
 
 /// Allowed elements. Missing on purpose, among others: elements that load something, elements with other languages (`style`, `math`), and
 /// elements that change how the rest is read (`base`, `meta`, `template`).
-const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code dd del details div dl dt em fieldset figcaption \
+const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code datalist dd del details div dl dt em fieldset figcaption \
     figure footer form g h1 h2 h3 h4 h5 h6 header hr i input ins kbd label legend li line mark meter nav ol optgroup option output p \
     path polygon polyline pre progress q rect s samp section select small span strong sub summary sup svg table tbody td text \
     textarea tfoot th thead time title tr tspan u ul var";

@@ -46,8 +46,8 @@ const SECTIONS: &[(&str, &[Section])] = &[
             (
                 "Run",
                 &[
-                    "start", "step", "run", "retry", "answer", "take", "pause", "resume", "limit", "fork", "merge",
-                    "kill",
+                    "start", "step", "run", "retry", "answer", "take", "pause", "resume", "limit", "label", "fork",
+                    "merge", "kill",
                 ],
             ),
             (

@@ -11,6 +11,7 @@ use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
 
+use crate::attempt::bindings::AgentBindings;
 use crate::attempt::git::SnapshotCommit;
 use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded_digest;
@@ -24,6 +25,7 @@ use crate::root::worktree::Worktree;
 use crate::root::{ids, project, project_files};
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
+use crate::verbs::rebind;
 use crate::verbs::start::chosen_id::{self, EarlierStart};
 use crate::verbs::start::decide_workflows::WorkflowDecider;
 use crate::verbs::start::thread_input::{self, ThreadInput};
@@ -69,6 +71,8 @@ pub struct ForkChanges {
     pub set: Vec<String>,
     /// Labels that are added to its source's labels, or replace them by key.
     pub labels: ThreadLabels,
+    /// Agents of its roles from the fork on.
+    pub bound: AgentBindings,
 }
 
 impl ForkChanges {
@@ -106,6 +110,7 @@ pub fn at_node(home: &Home, at: NodeHash, changes: &ForkChanges, cwd: &Path) -> 
         return Ok(forked);
     }
     let settings = settings(None, changes, cwd)?;
+    let settings = with_agents(&thread, settings, changes, cwd, &mut notes)?;
     notes.extend(unenforced_limits(&thread, &settings, changes)?);
     let worktree = match changes.workspace {
         Some(_) => None,
@@ -242,6 +247,7 @@ pub fn thread(
     };
     let digest = recorded_digest::digest_at_node(home, id, begins_at)?;
     let settings = ThreadSettings { digest, ..settings(known, changes, cwd)? };
+    let settings = with_agents(&thread, settings, changes, cwd, &mut notes)?;
     notes.extend(unenforced_limits(&thread, &settings, changes)?);
     let created = start::create(home, begins_at, settings, worktree.as_ref(), changes.id.as_ref())?;
     Ok(forked(created, begins_at, notes))
@@ -289,6 +295,28 @@ fn settings(known: Option<ThreadSettings>, changes: &ForkChanges, cwd: &Path) ->
     // The fork of a child thread has no parent.
     settings.parent = None;
     settings.branch = None;
+    Ok(settings)
+}
+
+/// Settings of a fork with the agents that the changes name. Without any, a fork needs no configuration.
+fn with_agents(
+    thread: &Thread<'_>,
+    settings: ThreadSettings,
+    changes: &ForkChanges,
+    cwd: &Path,
+    notes: &mut Vec<String>,
+) -> Result<ThreadSettings> {
+    let bound = &changes.bound;
+    if bound.is_empty() {
+        return Ok(settings);
+    }
+    let home = thread.home();
+    bound.refuse_secrets(&SecretRedactor::for_home(home)?)?;
+    let config = project::config(home, &settings.workspace)?;
+    bound.check(&config, &thread.workflow()?, &settings.workspace)?;
+    let workflow = thread.start.workflow;
+    let (settings, further) = rebind::with_agents(home, workflow, &config, settings, bound.clone(), cwd)?;
+    notes.extend(further);
     Ok(settings)
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use durable_files::FileLock;
 use json_cas::NodeHash;
+use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{PERSON_PICKS, Workflow};
 
@@ -13,6 +14,7 @@ use crate::attempt::bindings::AgentBindings;
 use crate::attempt::child_threads;
 use crate::attempt::plan::StepPlan;
 use crate::attempt::redactor::SecretRedactor;
+use crate::attempt::settings::ThreadSettings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -99,16 +101,30 @@ fn add_branches<'h>(
 /// Records the agents of a thread, whose lock the caller holds.
 fn bind(thread: &Thread<'_>, plan: StepPlan, bound: AgentBindings, cwd: &Path) -> Result<Vec<String>> {
     let home = thread.home();
-    let StepPlan { config, mut settings, .. } = plan;
-    for named in bound.agents.values().chain(&bound.every_role) {
-        let spec = named.spec(&config, &settings.workspace)?;
-        settings.workflows.retain(|name, _| delegation::workflow_of(&spec) != Some(name));
-    }
-    settings.bound = settings.bound.with(bound);
-    let deciding = WorkflowDecider { home, config: &config, person_at: Some(cwd) };
-    let (workflows, notes) = deciding.decide(thread.start.workflow, &settings)?;
-    settings.workflows = workflows;
+    let StepPlan { config, settings, .. } = plan;
+    let (settings, notes) = with_agents(home, thread.start.workflow, &config, settings, bound, cwd)?;
     let begun_at = settings.begun_at.unwrap_or(thread.head);
     settings.begun_at(begun_at).save(home, &thread.id)?;
     Ok(notes)
+}
+
+/// Settings of a thread with further agents, and notes for the person at `cwd`, for whom agents that are workflows are resolved again.
+///
+/// # Errors
+/// `Config` for an unknown agent, and if a workflow can't be found.
+pub(crate) fn with_agents(
+    home: &Home,
+    workflow: NodeHash,
+    config: &UwfConfig,
+    mut settings: ThreadSettings,
+    bound: AgentBindings,
+    cwd: &Path,
+) -> Result<(ThreadSettings, Vec<String>)> {
+    for named in bound.agents.values().chain(&bound.every_role) {
+        let spec = named.spec(config, &settings.workspace)?;
+        settings.workflows.retain(|name, _| delegation::workflow_of(&spec) != Some(name));
+    }
+    settings.bound = settings.bound.with(bound);
+    let (workflows, notes) = WorkflowDecider { home, config, person_at: Some(cwd) }.decide(workflow, &settings)?;
+    Ok((ThreadSettings { workflows, ..settings }, notes))
 }

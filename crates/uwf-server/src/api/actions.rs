@@ -14,6 +14,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::fork::ForkReport;
 use uwf_engine::verbs::kill::KillReport;
+use uwf_engine::verbs::label::LabelReport;
 use uwf_engine::verbs::limit::LimitReport;
 use uwf_engine::verbs::pause::PauseReport;
 use uwf_engine::verbs::step::StepReport;
@@ -21,7 +22,7 @@ use uwf_engine::views::show::{self, ThreadStatus};
 
 use super::and_run::{self, RUN};
 use super::answer;
-use super::start::{INPUT, INPUT_OF, LABEL, LABEL_OF, STRICT_LIMITS, with_labels, with_strict_limits};
+use super::start::{AGENT, INPUT, INPUT_OF, LABEL, STRICT_LIMITS, with_agents, with_labels, with_strict_limits};
 use super::yes_or_no::yes_or_no;
 use crate::app::AppState;
 use crate::changes::{self, ChangeCommand, ChangeOutcome};
@@ -121,9 +122,17 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
         report: SchemaGenerator::subschema_for::<LimitReport>,
     },
     ApiAction {
+        name: "label",
+        command: "thread label",
+        options: &["set", "remove"],
+        is_long: false,
+        note: "One label can be set and one removed at a time.",
+        report: SchemaGenerator::subschema_for::<LabelReport>,
+    },
+    ApiAction {
         name: "fork",
         command: "thread fork",
-        options: &["id", "from-role", "redo", "cwd", LABEL, "max-steps", "max-time", "max-tokens", "max-cost"],
+        options: &["id", "from-role", "redo", "cwd", AGENT, LABEL, "max-steps", "max-time", "max-tokens", "max-cost"],
         is_long: false,
         note: "",
         report: SchemaGenerator::subschema_for::<ForkReport>,
@@ -143,8 +152,8 @@ pub(crate) fn names_attempt(action: &str) -> bool {
     ACTIONS.iter().any(|known| known.name == action && known.options.contains(&EXPECT_ATTEMPT))
 }
 
-/// Fields of all actions or of one that are not options of a command.
-const OWN: [&str; 9] = ["expectedHead", "wait", "back", "step", "prompt", "data", "text", "question", RUN];
+/// Fields of every action that are not options of its command. A form has the page to go back to, and every request may wait.
+const OF_EVERY_ACTION: [&str; 3] = ["expectedHead", "wait", "back"];
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads/{thread}/{action}", post(act))
@@ -244,25 +253,22 @@ async fn change(
     thread: &ThreadId,
     fields: &RequestFields,
 ) -> Result<ChangeCommand, HttpFailure> {
-    let keys_of_output = |name: &str| action.name == "answer" && name.starts_with(answer::KEY);
     let options: Vec<(String, &str)> = action.options.iter().map(|option| (json_name(option), *option)).collect();
-    let of_fork = |name: &str| {
-        let is_known =
-            name == INPUT || name == STRICT_LIMITS || name.starts_with(INPUT_OF) || name.starts_with(LABEL_OF);
-        action.name == "fork" && is_known
+    let own = own_fields(action.name);
+    let is_own = |name: &str| {
+        own.iter().any(|field| match field.split_once('.') {
+            Some((family, _)) => name.strip_prefix(family).is_some_and(|rest| rest.starts_with('.')),
+            None => *field == name,
+        })
     };
     let is_known = |name: &str| match name {
         RUN => and_run::is_possible(action.name),
-        name => OWN.contains(&name) || options.iter().any(|(field, _)| field == name),
+        name => OF_EVERY_ACTION.contains(&name) || is_own(name) || options.iter().any(|(field, _)| field == name),
     };
-    if let Some(unknown) = fields.names().find(|name| !is_known(name) && !keys_of_output(name) && !of_fork(name)) {
-        let own: &[&str] = match action.name {
-            "fork" => &["expectedHead", "step", "prompt", INPUT, "input.NAME", "label.KEY", STRICT_LIMITS],
-            _ => &["expectedHead"],
-        };
-        let known: Vec<&str> = options.iter().map(|(field, _)| field.as_str()).chain(own.iter().copied()).collect();
+    if let Some(unknown) = fields.names().find(|name| !is_known(name)) {
+        let known = options.iter().map(|(field, _)| field.as_str()).chain(["expectedHead"]).chain(own.iter().copied());
         return Err(HttpFailure::bad_request(format!("`{}` has no field `{unknown}`", action.name))
-            .hint(format!("it takes {}", known.join(", "))));
+            .hint(format!("it takes {}", known.collect::<Vec<_>>().join(", "))));
     }
     let mut change = ChangeCommand::new(action.command.split(' '));
     for (field, option) in &options {
@@ -290,12 +296,24 @@ async fn change(
         };
     }
     change = match action.name {
-        "fork" => with_strict_limits(with_labels(with_input(with_prompt(change, fields), fields)?, fields), fields)?,
+        "fork" => {
+            change = with_input(with_prompt(change, fields), fields)?;
+            with_strict_limits(with_labels(with_agents(change, fields), fields), fields)?
+        }
         "answer" => answer::given(app, change, thread, fields).await?,
         _ => change,
     };
     change.line.extend(["--".to_owned(), step.unwrap_or(thread.as_str()).to_owned()]);
     Ok(change)
+}
+
+/// Fields of one action that are not options of its command. After a dot comes any name.
+fn own_fields(action: &str) -> &'static [&'static str] {
+    match action {
+        "fork" => &["step", "prompt", INPUT, "input.NAME", "agent.ROLE", "label.KEY", STRICT_LIMITS],
+        "answer" => &["data", "text", "question", "output.KEY"],
+        _ => &[],
+    }
 }
 
 fn with_prompt(change: ChangeCommand, fields: &RequestFields) -> ChangeCommand {

@@ -64,9 +64,8 @@ fn header(schema: &Value, fields: &RequestFields) -> Result<String, HttpFailure>
     let mut header = String::from("---\n");
     for name in fields.names().filter_map(|name| name.strip_prefix(KEY)) {
         let Some(value) = fields.text(&format!("{KEY}{name}")).filter(|value| !value.is_empty()) else { continue };
-        let value = value.replace("\r\n", "\n");
         let is_text = schema["properties"][name]["type"] == "string";
-        let value = if is_text || value.contains('\n') { Value::from(value).to_string() } else { value };
+        let value = if is_text || value.contains('\n') { Value::from(value).to_string() } else { value.to_owned() };
         header.push_str(&format!("{}: {value}\n", Value::from(name)));
     }
     if header.len() == 4 {

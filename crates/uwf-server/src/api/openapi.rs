@@ -112,6 +112,7 @@ const ENDPOINTS: &[ReadEndpoint] = &[
         QueryParameter::Option("outcome"),
         QueryParameter::Option("workflow"),
         QueryParameter::Option("role"),
+        QueryParameter::Option("label"),
         QueryParameter::Own {
             name: "q",
             kind: "string",
@@ -291,6 +292,9 @@ fn of_endpoint(endpoint: &ReadEndpoint, commands: &CommandLine, generator: &mut 
     operation
 }
 
+/// The meaning of the field with an agent.
+const AGENT: &str = "Agent for every role: an alias. `agent.ROLE` is the one for a role.";
+
 /// The meaning of the field with a label.
 const LABEL: &str = "A label, KEY=VALUE. `label.KEY` is the value of one.";
 
@@ -303,8 +307,7 @@ fn of_start(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let input = "Values of the workflow's input, which `GET /workflows/{workflow}` lists as `inputs`. `input.NAME` is one value, as `--set` reads it.";
     properties.insert("input".to_owned(), own("object", input));
     properties.extend(start::OPTIONS.map(|option| (json_name(option), commands.option_schema(start::COMMAND, option))));
-    let agent = "Agent for every role: an alias. `agent.ROLE` is the one for a role.";
-    properties.insert(start::AGENT.to_owned(), own("string", agent));
+    properties.insert(start::AGENT.to_owned(), own("string", AGENT));
     properties.insert(start::LABEL.to_owned(), own("string", LABEL));
     let worktree = "Whether it gets a git worktree of its own. Default: as configured.";
     properties.insert("worktree".to_owned(), own("boolean", worktree));
@@ -356,6 +359,7 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
                 "Newest attempt at that head (`lastAttempt` of the thread), or `none`. If there is another one, nothing is done (409).",
             ),
             start::LABEL => text(LABEL),
+            start::AGENT if action.name == "fork" => text(AGENT),
             option => commands.option_schema(action.command, option),
         };
         properties.insert(json_name(option), schema);

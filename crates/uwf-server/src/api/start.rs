@@ -136,28 +136,21 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     let prompt = given("prompt")
         .ok_or_else(|| HttpFailure::bad_request("a task is needed").hint("give the thread a task: `prompt` in JSON"))?;
     let mut change = ChangeCommand::new(["thread", "start", "--posted"]);
-    // A form sends the lines of a text area with CR LF.
-    let lines = |text: &str| if fields.is_form { text.replace("\r\n", "\n") } else { text.to_owned() };
     let set = fields.names().filter_map(|name| {
         let (key, value) = (name.strip_prefix(INPUT_OF)?, given(name)?);
-        Some(format!("{key}={}", lines(value)))
+        Some(format!("{key}={value}"))
     });
     // The first field of a name counts.
     let set: BTreeSet<String> = set.collect();
     // A text that is not JSON is YAML, which the command reads.
     let input = given(INPUT).map(|text| json_cas::json_value(text).unwrap_or_else(|_| Value::from(text)));
-    change.input = json!({ "prompt": lines(prompt), "input": input, "set": set }).to_string();
+    change.input = json!({ "prompt": prompt, "input": input, "set": set }).to_string();
     for (field, option) in &options {
         if let Some(value) = given(field) {
             change = change.option(&format!("--{option}"), value.trim());
         }
     }
-    for name in fields.names() {
-        if let (Some(role), Some(agent)) = (name.strip_prefix(AGENT_OF), given(name)) {
-            change = change.option("--agent", format!("{role}={agent}"));
-        }
-    }
-    change = with_labels(change, fields);
+    change = with_labels(with_agents(change, fields), fields);
     match yes_or_no(fields, "worktree")? {
         Some(true) => change.line.push("--worktree".to_owned()),
         Some(false) => change.line.push("--no-worktree".to_owned()),
@@ -166,6 +159,16 @@ fn change(fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
     change = with_strict_limits(change, fields)?;
     change.line.extend(["--".to_owned(), workflow.to_owned()]);
     Ok(change)
+}
+
+/// Adds each `agent.ROLE`.
+pub(super) fn with_agents(mut change: ChangeCommand, fields: &RequestFields) -> ChangeCommand {
+    for (name, agent) in fields.all().filter(|(_, agent)| !agent.trim().is_empty()) {
+        if let Some(role) = name.strip_prefix(AGENT_OF) {
+            change = change.option("--agent", format!("{role}={agent}"));
+        }
+    }
+    change
 }
 
 /// Adds each `label.KEY`.

@@ -15,7 +15,7 @@ use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
 use crate::pages::layout::{DashboardPage, SENT_PAGE};
-use crate::place::{self, PageLocation, SEEN, seen_cookie};
+use crate::place::{self, PageLocation, SEEN, VIEWS, seen_cookie, stored_views, views_cookie};
 use crate::untrusted_html;
 
 /// Largest page of a machine, in bytes.
@@ -109,7 +109,10 @@ fn constant(kind: Option<&str>) -> &'static str {
 fn passed(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
     let disposition = text(headers, &header::CONTENT_DISPOSITION).and_then(download);
     let retry = text(headers, &header::RETRY_AFTER).and_then(number).map(|seconds| seconds.to_string());
-    let seen = headers.get_all(header::SET_COOKIE).iter().find_map(|cookie| seen(cookie.to_str().ok()?));
+    let seen = headers.get_all(header::SET_COOKIE).iter().find_map(|cookie| {
+        let cookie = cookie.to_str().ok()?;
+        seen(cookie).or_else(|| views(cookie))
+    });
     [(header::CONTENT_DISPOSITION, disposition), (header::RETRY_AFTER, retry), (header::SET_COOKIE, seen)]
         .into_iter()
         .filter_map(|(name, value)| Some((name, HeaderValue::from_str(&value?).ok()?)))
@@ -138,6 +141,12 @@ fn download(value: &str) -> Option<String> {
             && name.bytes().any(|byte| byte.is_ascii_alphanumeric())
     });
     Some(name.map_or_else(|| "attachment".to_owned(), |name| format!("attachment; filename=\"{name}\"")))
+}
+
+/// The cookie with saved views, written anew.
+fn views(cookie: &str) -> Option<String> {
+    let value = cookie.strip_prefix(VIEWS)?.strip_prefix('=')?.split(';').next()?;
+    views_cookie(&stored_views(value))
 }
 
 /// The cookie with the time until which a person has seen finished threads.

@@ -15,17 +15,26 @@ use axum::{Json, http};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uwf_core::text;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 use uwf_engine::verbs::diff::{self, DiffOptions};
+use uwf_engine::views::list::NamedThreadRow;
 
 use self::sides::CompareSide;
 use super::files;
 use super::layout::{DashboardPage, NavSection};
-use crate::app::AppState;
+use crate::app::{AppState, ServerCaches};
 use crate::failure::HttpFailure;
+use crate::filter::ThreadListQuery;
 use crate::respond::wants_json;
 use crate::url::encoded;
+
+/// Threads to choose from.
+const CHOICES: usize = 50;
+
+/// Characters of a task in the list to choose from.
+const TASK: usize = 60;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/compare", get(chosen)).route("/compare/{pair}", get(compare))
@@ -46,21 +55,42 @@ async fn chosen(State(app): State<AppState>, Query(CompareForm { a, b }): Query<
     if !a.is_empty() && !b.is_empty() {
         return Redirect::to(&format!("/compare/{}..{}", encoded(a), encoded(b))).into_response();
     }
+    let memory = app.memory();
+    let newest = app.read(move |home| Ok(newest(home, &memory))).await.unwrap_or_default();
     let body = html! {
         h1 { "Compare" }
         p { "Two threads, two steps, or two versions of a workflow." }
-        (form(a, b))
+        (form(a, b, &newest))
     };
     DashboardPage::new("Compare", NavSection::None, body).into_response(&app)
 }
 
-fn form(a: &str, b: &str) -> Markup {
+/// The newest threads, to choose from; none if they can't be read.
+fn newest(home: &Home, memory: &ServerCaches) -> Vec<NamedThreadRow> {
+    let query = ThreadListQuery { limit: CHOICES.to_string(), ..ThreadListQuery::default() };
+    query.find_for_people(home, memory).map(|found| found.rows).unwrap_or_default()
+}
+
+fn form(a: &str, b: &str, newest: &[NamedThreadRow]) -> Markup {
+    let field = |id: &str, name: &str, value: &str| {
+        html! {
+            input id=(id) name=(name) value=(value) list="newest-threads" placeholder="thread, hash or workflow" autocomplete="off" spellcheck="false";
+        }
+    };
     html! {
         form #pick.pick action="/compare" {
-            label for="pick-a" { "The one" }
-            input #pick-a name="a" value=(a) placeholder="thread, hash or workflow" autocomplete="off" spellcheck="false";
-            label for="pick-b" { "The other" }
-            input #pick-b name="b" value=(b) placeholder="thread, hash or workflow" autocomplete="off" spellcheck="false";
+            label for="pick-a" { "Left" }
+            (field("pick-a", "a", a))
+            label for="pick-b" { "Right" }
+            (field("pick-b", "b", b))
+            datalist #newest-threads {
+                @for named in newest {
+                    option value=(named.row.thread) {
+                        (named.workflow_name.as_deref().unwrap_or_default()) " " (named.row.state.name()) ": "
+                        (text::ellipsize(named.task.as_deref().unwrap_or_default(), TASK))
+                    }
+                }
+            }
             button { "Compare" }
         }
     }
@@ -123,7 +153,7 @@ async fn report(app: &AppState, pair: String) -> Result<Json<Value>, HttpFailure
 }
 
 async fn page(app: &AppState, pair: String, asked: CompareQuery) -> Result<Response, HttpFailure> {
-    let cwd = app.cwd().to_owned();
+    let (cwd, memory) = (app.cwd().to_owned(), app.memory());
     let (title, body) = app
         .read(move |home| {
             let (a, b) = two(&pair)?;
@@ -136,7 +166,7 @@ async fn page(app: &AppState, pair: String, asked: CompareQuery) -> Result<Respo
                 }
             };
             let title = format!("Compare {a} and {b}");
-            Ok((title, html! { (compared) section #other aria-labelledby="other-title" { h2 #other-title { "Compare others" } (form(&a, &b)) } }))
+            Ok((title, html! { (compared) section #other aria-labelledby="other-title" { h2 #other-title { "Compare others" } (form(&a, &b, &newest(home, &memory))) } }))
         })
         .await?;
     Ok(DashboardPage::new(title, NavSection::None, body).into_response(app))

@@ -1,6 +1,7 @@
 //! `/`: threads that need a person, run, or have ended. `/threads`: all threads, filtered by the query in the URL.
 
 mod read;
+mod views;
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
@@ -17,6 +18,7 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 
 use self::read::{InboxThread, InboxView};
+use self::views::SavedViews;
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
 use super::need::OpenRequest;
@@ -51,6 +53,7 @@ pub(super) fn routes() -> Router<AppState> {
         .route("/", get(page))
         .route("/threads", get(threads))
         .route("/seen", post(seen))
+        .route(views::PATH, post(views::change))
         .route(gateway::inbox::PATH, get(for_gateway))
 }
 
@@ -92,6 +95,7 @@ async fn page(
     let seen = cookie(&headers, SEEN).and_then(|value| value.parse().ok());
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
     let own = drawn(&app, &query, since).await?;
+    let views = SavedViews::of_request(&headers);
     let inbox = match app.gateway() {
         Some(gateway) => own.with_machines(lists::inboxes(&app, gateway, &query, since).await?),
         None => own,
@@ -100,9 +104,9 @@ async fn page(
         div.title-row {
             h1 { "Threads" }
             button #notify.quiet type="button" hidden { "Notify me" }
-            (chips(&inbox, &query))
+            (chips(&inbox, &query, &views))
         }
-        @if inbox.is_filtered { (filtered(&inbox, &query)) } @else {
+        @if inbox.is_filtered { (filtered(&inbox, &query, &views)) } @else {
             @if inbox.is_empty() { (nothing()) }
             (sections(&inbox, seen.is_some()))
         }
@@ -151,7 +155,7 @@ pub(crate) async fn drawn(
 }
 
 /// The number of threads in each state. Keys 1 to 9 press them in this order.
-fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery) -> Markup {
+fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews) -> Markup {
     let all: usize = inbox.counts.values().sum();
     let current = |state: &str| query.is_filter() && query.state == state;
     html! {
@@ -169,6 +173,7 @@ fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery) -> Markup {
             a href="/?all=1" aria-current=[(query.is_filter() && query.state.is_empty()).then_some("page")] {
                 "all " span.number { (parts::grouped(all)) }
             }
+            (views.links(query))
         }
     }
 }
@@ -223,17 +228,18 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
     html! { @if all > shown { p { a href={"/?state=" (encoded(states))} { "All " (parts::grouped(all)) } } } }
 }
 
-fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery) -> Markup {
+fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews) -> Markup {
     let last = inbox.needs.iter().rfind(|row| row.machine.is_none()).filter(|_| inbox.has_more);
-    let filter::ThreadListQuery { state, outcome, workflow, role, q, .. } = query;
+    let filter::ThreadListQuery { state, outcome, workflow, role, label, q, .. } = query;
     html! {
         form.filter action="/" {
             @if !state.is_empty() { input type="hidden" name="state" value=(state); }
             @if state.is_empty() { input type="hidden" name="all" value="1"; }
             (field("q", "Text", q)) (field("workflow", "Workflow", workflow)) (field("role", "Last role", role))
-            (field("outcome", "Outcome", outcome))
+            (field("outcome", "Outcome", outcome)) (field("label", "Label", label))
             button { "Filter" }
         }
+        (views.form(query))
         @if inbox.needs.is_empty() { p.empty { "No thread matches." } }
         ul #found.rows { @for row in &inbox.needs { (row.draw()) } }
         @if let Some(row) = last {

@@ -155,6 +155,7 @@ fn body(home: &Home, view: &StepView, asked: &StepQuery, (cwd, can_change): (&Fi
                     Some(why) => p.problem { "It is not readable: " (why) },
                     None => {
                         (values::output(&step.output, view.output))
+                        (values::header(&step.header))
                         details #output-json {
                             summary { "As JSON" }
                             (texts::json(&step.output, view.output))
@@ -249,7 +250,7 @@ fn facts(view: &StepView) -> Markup {
             dd {
                 (tokens(spent)) ", cost: " (spent.cost_text())
                 @if spent.failed_attempts > 0 {
-                    span.quiet { ", with " a href="#attempts" { (parts::many(spent.failed_attempts, "try").replace("trys", "tries")) } " that failed" }
+                    span.quiet { ", with " a href="#attempts" { (parts::many(spent.failed_attempts, "failed attempt")) } }
                 }
             }
             dt { "Permalink" }

@@ -3,7 +3,9 @@
 mod branches;
 mod fork_form;
 mod forks;
+mod labels;
 mod now;
+mod pull_requests;
 mod read;
 mod steps;
 mod time_bars;
@@ -132,12 +134,14 @@ fn head(shown: &ThreadView, title: &str) -> Markup {
                 @if let Some((start, sums)) = shown.files {
                     a href={"/compare/" (start) ".." (status.head) "?patch=1#files"} { (files::in_words(sums)) }
                 }
+                (pull_requests::links(&shown.steps))
                 @if let Some(changed) = status.changed_at { span { "changed " (parts::ago(changed)) } }
                 code.id data-copy=(status.thread) title=(status.thread) { (status.thread) }
             }
+            (labels::shown(status))
             @if let Some(parent) = &status.parent_thread {
                 p {
-                    @if let Some(branch) = &status.branch { "It is the branch " b { (branch) } " of " } @else { "It plays a role of " }
+                    @if let Some(branch) = &status.branch { "Branch " b { (branch) } " of " } @else { "Child of " }
                     a href={"/threads/" (parent)} { (parts::short_id(parent.as_str())) } "."
                 }
             }
@@ -171,6 +175,7 @@ fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup
             }
             (fork_form::fork_form(app, about, shown))
             a.button href={"/compare?a=" (status.thread)} data-key="d" { "Compare" }
+            (labels::form(app, about, status))
             @if !status.done { (forms::button(app, about, &kill)) }
         }
     }
@@ -187,8 +192,9 @@ fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
     html! {
         @if matches!(status.state, ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Paused | ThreadState::Corrupt) {
             section #needs .note data-state=(status.state.name()) {
-                h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { " since " (parts::ago(since)) } } }
+                h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { ", " (parts::ago(since)) } } }
                 @if let Some(why) = why { p { (why) } }
+                @if !status.hints.is_empty() { ul { @for hint in &status.hints { li { (parts::message(hint)) } } } }
                 @if let Some(need) = &shown.need { (need.action(app, about, "s")) }
             }
         }

@@ -3,6 +3,7 @@
 use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
+use url::Url;
 
 use super::{parts, texts};
 
@@ -18,6 +19,16 @@ const ENTRIES: usize = 200;
 /// A structured output; `node` links to the complete one.
 pub(crate) fn output(value: &Value, node: Option<NodeHash>) -> Markup {
     named(value, 0, node)
+}
+
+/// The keys of an answer's header that are not in its output; nothing if there are none.
+pub(crate) fn header(fields: &Map<String, Value>) -> Markup {
+    html! {
+        @if !fields.is_empty() {
+            p.small.quiet { "Header of the answer" }
+            (named(&Value::Object(fields.clone()), 0, None))
+        }
+    }
 }
 
 fn named(value: &Value, depth: usize, node: Option<NodeHash>) -> Markup {
@@ -40,10 +51,19 @@ fn named(value: &Value, depth: usize, node: Option<NodeHash>) -> Markup {
             (left_out(items.len(), node))
         },
         Value::Object(_) | Value::Array(_) => texts::json(value, node),
-        Value::String(text) if is_line(text) => html! { (text) },
+        Value::String(text) if is_line(text) => line(text),
         Value::String(text) => texts::prose(text, 3, node),
         Value::Null => html! { span.quiet { "null" } },
         Value::Bool(_) | Value::Number(_) => html! { code { (value) } },
+    }
+}
+
+/// A short text; the address of a page is a link.
+fn line(text: &str) -> Markup {
+    let is_address = text.starts_with("https://") || text.starts_with("http://");
+    match Url::parse(text).ok().filter(|_| is_address && !text.contains(char::is_whitespace)) {
+        Some(address) => html! { a href=(address) rel="noopener noreferrer" { (text) } },
+        None => html! { (text) },
     }
 }
 

@@ -7,6 +7,7 @@ mod diff;
 mod eval;
 mod fork;
 mod kill;
+mod label;
 mod limit;
 pub(crate) mod list;
 pub(crate) mod live;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Resume(resume::Args),
     /// Show or change the limits of a thread.
     Limit(limit::Args),
+    /// Show or change the labels of threads.
+    Label(label::Args),
     /// Show the state of a thread.
     Show(show::Args),
     /// Follow a thread live: its steps, and the running agent's text and tool calls.
@@ -148,6 +151,7 @@ fn run_here(context: &CommandContext, command: Command) -> CommandResult {
         Command::Pause(args) => pause::run(context, &args),
         Command::Resume(args) => resume::run(context, &args),
         Command::Limit(args) => limit::run(context, &args),
+        Command::Label(args) => label::run(context, &args),
         Command::Show(args) => show::run(context, &args),
         Command::Live(args) => live::run(context, &args),
         Command::List(args) => list::run(context, &args),

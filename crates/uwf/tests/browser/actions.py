@@ -184,7 +184,7 @@ def compares(browser):
     assert set(page.url.split("/compare/")[1].split("..")) == {one, other}
     page = browser.page(f"/threads/{one}", "noscript")
     page.get_by_role("link", name="Compare").click()
-    page.get_by_label("The other").fill(other)
+    page.get_by_label("Right").fill(other)
     page.locator("#pick button").click()
     page.wait_for_url(f"**/compare/{one}..{other}")
     for row in [one, other]:

@@ -66,7 +66,7 @@ fn a_thread_with_forks() {
     it.home.json(&["thread", "answer", &first, "--data", r#"{"out": false, "why": "It is too long."}"#]);
     fork(&first);
     it.home.json(&["thread", "kill", &fork(&it.step(1))]);
-    let says = ["4 threads that share steps", "parts after step 5", "this thread"];
+    let says = ["4 threads that share steps", "forked after step 5", "this thread"];
     look(&it, &[Page::new("thread-forks", format!("/threads/{first}"), &says)]);
 }
 

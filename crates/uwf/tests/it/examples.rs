@@ -303,7 +303,7 @@ fn write_tests_gives_up_on_failing_suite() {
     assert_eq!(shown["steps"], 8, "{shown}");
 }
 
-const INVESTIGATED: &str = r#"
+const INVESTIGATED: &str = r"
 logs: &one
   - reply: { observations: [{ seen: The database answers too late., source: gateway.log }], suspect: the database }
 changes: *one
@@ -318,7 +318,7 @@ responder:
     reply: { done: true, commands: [make rollback] }
 report:
   - reply: The checkout failed for 21 minutes.
-"#;
+";
 
 /// A home with an incident whose mitigation a person has to approve.
 fn incident() -> (TestHome, String) {

@@ -85,7 +85,7 @@ fn change_for_another_head_is_rejected() {
     let (home, thread, head) = counting(3);
     home.json(&["thread", "step", &thread]);
     let before = home.json(&["thread", "show", &thread]);
-    for command in ["retry", "answer -m yes", "kill", "pause", "resume", "limit --steps 7"] {
+    for command in ["retry", "answer -m yes", "kill", "pause", "resume", "limit --steps 7", "label --set a=b"] {
         let mut words = command.split(' ');
         let args: Vec<&str> = ["thread", words.next().unwrap(), &thread].into_iter().chain(words).collect();
         let ran = home.uwf(&[&args[..], &["--expect-head", &head]].concat());

@@ -467,7 +467,7 @@ fn page_shows_running_branches_on_one_axis() {
         "a group is not stepped alone: {inbox}"
     );
     let child = server.page(&format!("/threads/{id}")).body;
-    assert!(child.contains("It is the branch <b>reviews.tests</b>"), "{child}");
+    assert!(child.contains("Branch <b>reviews.tests</b>"), "{child}");
     release(&home, step);
 
     assert_eq!(home.uwf(&["run", &thread]).code, Some(0));

@@ -1,6 +1,10 @@
 //! Labels of threads: given at the start, shown, filters of commands, and rows of costs.
 
+use std::fs;
+use std::process::Stdio;
+
 use serde_json::{Value, json};
+use uwf_testing::processes::until;
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, counting_workflow, text};
 
@@ -133,6 +137,78 @@ fn fork_keeps_labels_and_changes_them() {
     assert_eq!(labels(&home, &threads[0]), json!({ "team": "blue", "ticket": "7" }));
     home.json(&["thread", "limit", &threads[0], "--steps", "5"]);
     assert_eq!(labels(&home, &threads[0]), json!({ "team": "blue", "ticket": "7" }), "other settings keep them");
+}
+
+#[test]
+fn labels_change_at_any_time() {
+    let (home, [blue, red, none]) = labelled_threads();
+    home.json(&["run", &blue]);
+    let changed = home.json(&["thread", "label", &blue, "--set", "team=web", "--set", "round=2", "--remove", "ticket"]);
+    assert_eq!(changed, json!({ "thread": blue, "labels": { "round": "2", "team": "web" } }));
+    assert_eq!(labels(&home, &blue), json!({ "round": "2", "team": "web" }), "also after the end");
+    assert_eq!(home.json(&["thread", "label", &none])["labels"], json!({}));
+    let record = fs::read(home.record_file(&red)).unwrap();
+    home.json(&["thread", "label", &red, "--set", "team=red", "--remove", "missing"]);
+    assert_eq!(fs::read(home.record_file(&red)).unwrap(), record, "nothing is written if nothing changes");
+    home.json(&["thread", "label", "--workflow", "count-rounds", "--set", "sprint=12", "--yes"]);
+    assert_eq!(listed(&home, &["--label", "sprint=12"]), [blue.as_str(), &red, &none]);
+    let said = home.uwf(&["thread", "label", &red, "--format", "text"]).stdout;
+    assert_eq!(said, format!("thread {red}: sprint=12, team=red\n"));
+    home.json(&["run", &red]);
+    assert_eq!(labels(&home, &red), json!({ "sprint": "12", "team": "red" }), "steps keep them");
+}
+
+#[test]
+fn wrong_changes_of_labels_are_refused() {
+    let (home, [blue, ..]) = labelled_threads();
+    fs::write(home.root().join(".env"), "TOKEN=very-secret-token\n").unwrap();
+    home.config("agents:\n  w: { command: w, output: json, env: [TOKEN] }\n");
+    for (change, why) in [
+        (&["--set", "team"][..], "no `=`"),
+        (&["--set", "a=1", "--set", "a=2"], "two values"),
+        (&["--set", "a=1", "--remove", "a"], "--set and --remove both name the label `a`"),
+        (&["--set", "a=very-secret-token"], "TOKEN"),
+    ] {
+        let ran = home.uwf(&[&["thread", "label", &blue], change].concat());
+        assert!(ran.code == Some(64) && ran.stderr.contains(why), "{change:?}: {ran:?}");
+    }
+    assert_eq!(labels(&home, &blue), json!({ "team": "blue", "ticket": "7" }));
+}
+
+#[test]
+fn labels_wait_for_running_step() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ntouch begun\nuntil [ -e go ]; do sleep 0.02; done\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    let mut stepping = home.command(&["thread", "step", &thread]).stdout(Stdio::null()).spawn().unwrap();
+    until("the agent has begun", || home.work().join("begun").exists());
+    let refused = home.uwf(&["thread", "label", &thread, "--set", "a=1"]);
+    assert!(refused.code == Some(75) && refused.stderr.contains("being stepped"), "{refused:?}");
+    fs::write(home.work().join("go"), "").unwrap();
+    assert!(stepping.wait().unwrap().success());
+    home.json(&["thread", "label", &thread, "--set", "a=1"]);
+    assert_eq!(labels(&home, &thread), json!({ "a": "1" }));
+}
+
+#[test]
+fn labels_are_changed_and_found_over_http() {
+    let (home, [blue, red, _]) = labelled_threads();
+    let server = TestServer::start(&home, &[]);
+    let head = home.json(&["thread", "show", &blue])["head"].take();
+    let fields = json!({ "expectedHead": head, "set": "team=web", "remove": "ticket" });
+    let changed = server.post(&format!("/api/threads/{blue}/label"), &fields);
+    assert_eq!((changed.status, changed.json()["labels"].take()), (200, json!({ "team": "web" })));
+    let found = |label: &str| -> Vec<String> {
+        let rows = server.get(&format!("/api/threads?label={label}")).json();
+        rows.as_array().unwrap().iter().map(|row| text(row, "thread")).collect()
+    };
+    assert_eq!((found("team%3Dweb"), found("team")), (vec![blue.clone()], vec![red.clone(), blue.clone()]));
+    assert_eq!(server.get("/api/threads?label=%3D").status, 400);
+    let page = server.page(&format!("/threads/{blue}")).body;
+    assert!(page.contains("<a href=\"/?all=1&amp;label=team%3Dweb\""), "{page}");
+    assert!(page.contains("Remove team=web"), "{page}");
+    let list = server.page("/?all=1&label=team%3Dweb").body;
+    assert!(list.contains(&blue) && !list.contains(&red), "{list}");
 }
 
 #[test]

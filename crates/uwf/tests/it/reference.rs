@@ -55,6 +55,7 @@ fn page_matches_help() {
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cas gc", "gc"),
     ("cas get", "cas"),
+    ("thread label", "labels"),
     ("thread take", "groups_copies"),
     ("cas has", "cas"),
     ("cas hash", "cas_put"),

@@ -213,6 +213,14 @@ fn failed_action_returns_the_commands_report() {
     let unknown = act(&server, &thread, "step", &json!({ "expectedHead": "0", "agnet": "w" }));
     assert_eq!(unknown.status, 400);
     assert!(unknown.body.contains("`step` has no field `agnet`"), "{}", unknown.body);
+    let of_another = act(&server, &thread, "kill", &json!({ "expectedHead": "0", "data": "{}" }));
+    assert_eq!(
+        (of_another.status, of_another.body.contains("`kill` has no field `data`")),
+        (400, true),
+        "{of_another:?}"
+    );
+    let unknown = act(&server, &thread, "answer", &json!({ "expectedHead": "0", "dta": "{}" }));
+    assert!(unknown.body.contains("expectedHead, data, text, question, output.KEY"), "{}", unknown.body);
     let page = server.page("/threads/ZZZZZ");
     assert_eq!(page.status, 404);
     assert!(page.body.contains("<h1>Not Found</h1>"), "{}", page.body);
@@ -302,7 +310,7 @@ fn failed_form_keeps_typed_values() {
     has(&format!("<form method=\"post\" action=\"{path}\">"));
     has(&format!("<input type=\"hidden\" name=\"expectedHead\" value=\"{head}\">"));
     has("name=\"output.approved\" rows=\"1\">\nmaybe</textarea>");
-    has("name=\"output.note\" rows=\"2\">\n&lt;b&gt;two\r\nlines</textarea>");
+    has("name=\"output.note\" rows=\"2\">\n&lt;b&gt;two\nlines</textarea>");
     has("<a class=\"button\" href=\"/?all=1\">Back</a>");
     assert_eq!(form(&server, &path, &typed("true")).status, 303, "the same once more, put right");
     let late = form(&server, &path, &typed("true"));

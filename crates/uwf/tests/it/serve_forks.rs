@@ -45,10 +45,10 @@ fn forks_are_shown_as_tree_with_fork_points() {
         assert!(!forks.contains(&stranger), "it shares the task alone: {forks}");
         assert_eq!(forks.matches("this thread").count(), 1, "{forks}");
         assert!(line(&forks, of).contains("this thread"), "{forks}");
-        assert!(!line(&forks, &oldest).contains("parts after"), "{forks}");
-        assert!(line(&forks, &child).contains("parts after step 1"), "{forks}");
-        assert!(line(&forks, &grandchild).contains("parts after step 2"), "{forks}");
-        assert!(line(&forks, &second).contains("parts after step 2"), "{forks}");
+        assert!(!line(&forks, &oldest).contains("forked after"), "{forks}");
+        assert!(line(&forks, &child).contains("forked after step 1"), "{forks}");
+        assert!(line(&forks, &grandchild).contains("forked after step 2"), "{forks}");
+        assert!(line(&forks, &second).contains("forked after step 2"), "{forks}");
         assert!(line(&forks, &second).contains("data-state=\"killed\""), "{forks}");
         // Within the item of the child, before that one ends.
         let inside = item(&forks, &child).split("</ul>").next().unwrap();

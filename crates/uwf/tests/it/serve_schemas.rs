@@ -139,6 +139,7 @@ fn changes(api: &mut DescribedOperation, thread: &str) {
     api.act(thread, "pause", json!({ "reason": "lunch" }), 200);
     api.act(thread, "step", json!({}), 202);
     api.act(thread, "resume", json!({}), 200);
+    api.act(thread, "label", json!({ "set": "team=web" }), 200);
     api.act(thread, "limit", json!({ "steps": 9, "time": "1h", "tokens": 1000, "cost": 2.5 }), 200);
     api.act(&fork, "run", json!({ "steps": 1 }), 422);
     api.act(&fork, "run", json!({}), 200);

@@ -108,6 +108,26 @@ fn fork_keeps_settings_unless_options_change_them() {
 }
 
 #[test]
+fn fork_gets_other_agents() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    let fork = |agents: &[&str]| home.uwf(&[&["thread", "fork", &thread][..], agents].concat());
+    let forked = home.json(&["thread", "fork", &thread, "--agent", "writer=broken"]);
+    let failed = home.uwf(&["thread", "step", &text(&forked, "thread")]);
+    assert!(failed.code == Some(40) && failed.stderr.contains("agent `broken`"), "{failed:?}");
+    step(&home, &thread, 1);
+    for (agents, code, why) in [
+        (&["--agent", "wrtier=broken"][..], 64, "did you mean `writer`?"),
+        (&["--agent", "writer=nobody"], 78, "nobody"),
+        (&["--agent", "writer="], 64, "names no agent"),
+    ] {
+        let refused = fork(agents);
+        assert!(refused.code == Some(code) && refused.stderr.contains(why), "{agents:?}: {refused:?}");
+    }
+    assert_eq!(home.json(&["thread", "list"]).as_array().unwrap().len(), 2, "only one fork was made");
+}
+
+#[test]
 fn unplayed_role_is_rejected_with_hints() {
     let home = reviewing_home();
     let thread = home.start("review-text", "write about cats");

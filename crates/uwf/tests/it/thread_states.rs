@@ -47,6 +47,7 @@ const WRITING: &[&str] = &[
     "thread resume T",
     "thread limit T",
     "thread limit T --steps +5",
+    "thread label T --set team=web",
     "thread fork T",
     "thread fork S",
     "thread fork F -p other",

@@ -56,7 +56,7 @@ fn line(shown: &ThreadView, related: &RelatedThread) -> Markup {
             }
             span { (parts::many(related.steps, "step")) }
             @if let Some(money) = money { span { (money) } }
-            @if let Some(from) = &related.from { span { "parts after step " (from.shared) } }
+            @if let Some(from) = &related.from { span { "forked after step " (from.shared) } }
             @if row.thread != *own { a.small href={"/compare/" (own) ".." (row.thread)} { "Compare" } }
         }
     }

@@ -32,6 +32,7 @@ use uwf_engine::views::workflow_names::WorkflowNames;
 use super::super::files;
 use super::super::need::OpenRequest;
 use super::super::{parts, spent, values};
+use super::fork_form::ForkChoices;
 use crate::app::ServerCaches;
 use crate::failure::HttpFailure;
 
@@ -63,6 +64,8 @@ pub(super) struct ThreadView {
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
     pub(super) need: Option<OpenRequest>,
+    /// What another run of the workflow can differ in.
+    pub(super) fork: ForkChoices,
     pub(super) graph: Option<Markup>,
     /// The files changed since its start, and the start to compare with; `None` if no files are recorded.
     pub(super) files: Option<(NodeHash, FileSums)>,
@@ -123,6 +126,7 @@ impl ThreadView {
             next: if status.done { None } else { why::ahead(&now).ok() },
             failures: if status.done { Vec::new() } else { pages::failures(&now) },
             need: OpenRequest::read(&now, &config),
+            fork: ForkChoices::read(&now, cwd),
             graph: graph(&now, &steps, &groups, roles.as_ref().map(|(roles, total)| (roles, total))),
             spent_by_thread: by_thread(&now, &config, memory, &forks, roles.as_ref().map(|(_, total)| total)),
             files: changed.map(|sums| (start, sums)),

@@ -112,6 +112,7 @@ fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup 
             }
             @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } }
             @else { (values::output(&step.output, None)) }
+            (values::header(&step.header))
             @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
                 div.text { (markdown(&text::without_end(message, TEXT), 3)) }
             }

@@ -42,12 +42,12 @@ fn kind(input: &InputField) -> String {
 }
 
 /// A value as `--set` reads it.
-fn in_words(value: &Value) -> String {
+pub(crate) fn in_words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The fields of the form. A field that is left empty keeps the default.
-pub(super) fn fields(inputs: &[InputField], typed: &RequestFields) -> Markup {
+pub(crate) fn fields(inputs: &[InputField], typed: &RequestFields) -> Markup {
     html! {
         @if !inputs.is_empty() {
             fieldset {

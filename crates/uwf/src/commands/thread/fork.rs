@@ -4,9 +4,12 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde_json::json;
+use uwf_engine::attempt::bindings::AgentBindings;
+use uwf_engine::root::project;
 use uwf_engine::verbs::fork::{self, ForkChanges};
 use uwf_engine::verbs::redo;
 
+use super::args::agents::AgentArgs;
 use super::args::chosen_id::ChosenId;
 use super::args::label::LabelArgs;
 use super::args::limits::LimitArgs;
@@ -23,7 +26,7 @@ use crate::style;
 /// Arguments of `uwf thread fork`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 7Q2M --redo reviews.tests   one branch of a group plays again, the others keep their results\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n  uwf thread fork 7Q2M --set dry=true         the same task with another input\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
+    after_help = "Examples:\n  uwf thread fork 7Q2M                        a second thread at the same head\n  uwf thread fork 7Q2M --from-role coder      before the coder's last turn, so that it plays again\n  uwf thread fork 7Q2M --from-role coder --agent coder=codex\n  uwf thread fork 7Q2M --redo reviews.tests   one branch of a group plays again, the others keep their results\n  uwf thread fork 2XY1PEX26ZD0Y --cwd ../app  at any step of any thread\n  uwf thread fork 7Q2M -p 'Fix #43'           the same workflow and settings with another task\n  uwf thread fork 7Q2M --set dry=true         the same task with another input\n\nOnly the settings are copied: both threads share the workflow and the steps up to the fork. If the thread\nworks in a git worktree and the files of the step were recorded, the new thread gets a worktree with these files."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest), or a step (its hash, or a unique start of the hash).
@@ -55,6 +58,9 @@ pub(crate) struct Args {
     limits: LimitArgs,
     #[command(flatten)]
     labels: LabelArgs,
+    /// Agents of the new thread, from the fork on.
+    #[command(flatten)]
+    agents: AgentArgs,
     #[command(flatten)]
     id: ChosenId,
 }
@@ -73,6 +79,10 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         prompt,
         set: args.set.clone(),
         labels: args.labels.labels()?,
+        bound: match args.agents.agents.is_empty() {
+            true => AgentBindings::default(),
+            false => args.agents.clone().bindings(&project::config(&context.home, &context.cwd)?)?,
+        },
     };
     let forked = match (thread_or_node::find(context, args.from.as_deref().unwrap_or(NEWEST))?, &args.from_role) {
         (ThreadOrNode::Thread(thread), None) if let Some(branch) = &args.redo => {
