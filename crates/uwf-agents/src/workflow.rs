@@ -305,8 +305,9 @@ fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> 
 /// branches. For a text, these include the outputs.
 fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash, has_branches: bool) -> Result<AgentAnswer> {
     let store = context.thread().home().store();
+    let is_text = is_text(context.schema().value());
     let text = if has_branches
-        && is_text(context.schema().value())
+        && is_text
         && let Some(whole) = message::whole_group(store, detail)?
     {
         Some(whole)
@@ -316,7 +317,13 @@ fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash, has_branc
     } else {
         message::of_detail(store, detail, None)?
     };
-    let fits = context.violations(&output).is_empty();
+    let fits = |value: &Value| context.violations(value).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));
-    Ok(if fits { AgentAnswer { raw, ..AgentAnswer::value(output) } } else { AgentAnswer::text(raw) })
+    let empty = Value::from("");
+    Ok(match () {
+        () if fits(&output) => AgentAnswer { raw, ..AgentAnswer::value(output) },
+        // The child has ended, so no further attempt would find another text.
+        () if is_text && raw.trim().is_empty() && fits(&empty) => AgentAnswer { raw, ..AgentAnswer::value(empty) },
+        () => AgentAnswer::text(raw),
+    })
 }

@@ -10,9 +10,11 @@ use agent_kit::answer::{AgentAnswer, AgentTurn};
 use agent_kit::{Agent, AgentContext, Error, Result};
 use serde_json::{Map, Value, json};
 use uwf_core::escapes::without_escapes;
+use uwf_core::failure_class::{FailureClass, FailureNotice};
 use uwf_core::node::COMMAND_SOURCE;
 use uwf_core::prompt::AgentPrompt;
 use uwf_engine::attempt::agent_process;
+use uwf_engine::attempt::program::{self, ProgramFault};
 use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles};
 
 use crate::command::run_file::{self, EndedRun, ProgramStart, RunBaseline, with_room};
@@ -65,7 +67,33 @@ fn output_code(opened: &AttemptOpening, status: ExitStatus, printed: &str) -> Re
     }
     let last = printed.trim_end().lines().last().unwrap_or_default().trim();
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
-    Err(Error::agent_failed(format!("`{}` {}{words}", spec.name, how_it_ended(status))).with_last_printed(printed))
+    let error = Error::agent_failed(format!("`{}` {}{words}", spec.name, how_it_ended(status)));
+    Err(match missing_program(opened, status, printed) {
+        Some(fault) => {
+            let notice = FailureNotice { class: FailureClass::Fatal, end: None, is_for_all_tasks: true };
+            error.with_notice(&notice).hint(fault.hint())
+        }
+        None => error.with_last_printed(printed),
+    })
+}
+
+/// Why a shell found no program with the name that a role's command begins with.
+fn missing_program(opened: &AttemptOpening, status: ExitStatus, printed: &str) -> Option<ProgramFault> {
+    let spec = &opened.agent;
+    if !spec.is_role_command || status.code() != Some(run_file::NOT_FOUND) {
+        return None;
+    }
+    let words = shlex::split(&spec.name)?;
+    let word = words.iter().find(|word| !is_assignment(word))?;
+    // A word that the shell itself understands is not in `PATH` either. The shell complains only about what it did not find.
+    let complaint = format!("{word}: ");
+    let is_named = printed.lines().any(|line| line.contains(&complaint));
+    program::look_up(word, &directory(opened).ok()?).err().filter(|_| is_named)
+}
+
+/// Whether a word before a command sets a variable.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
 }
 
 /// Whether the command of an attempt has ended with an exit code that is an output.
@@ -124,7 +152,7 @@ fn execute(opened: &AttemptOpening, prompt: &AgentPrompt, files: &AttemptOutputF
 ///
 /// # Errors
 /// `Config` if it is missing, or if a link leads out of the workspace.
-fn directory(opened: &AttemptOpening) -> Result<PathBuf> {
+pub(crate) fn directory(opened: &AttemptOpening) -> Result<PathBuf> {
     let workspace = &opened.workspace;
     let Some(below) = &opened.agent.cwd else { return Ok(workspace.clone()) };
     let dir = workspace.join(below);

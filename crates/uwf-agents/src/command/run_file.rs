@@ -34,7 +34,7 @@ exit "$code""#;
 const NOT_STARTED: i32 = 126;
 
 /// The same for a program that was not found.
-const NOT_FOUND: i32 = 127;
+pub(super) const NOT_FOUND: i32 = 127;
 
 /// Added by a shell to the number of the signal that ended a program.
 const SIGNALS: i32 = 128;

@@ -5,6 +5,7 @@ use std::sync::mpsc;
 
 use agent_kit::{Error, ErrorKind, Result, failure_notice};
 use uwf_core::node::EndStatus;
+use uwf_core::text::{ellipsize, one_line};
 use uwf_core::workflow::PlannedBranch;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads::Child;
@@ -13,13 +14,17 @@ use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::marks::{self, ThreadMark};
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
+use uwf_engine::verbs::end_group::{self, BranchResult, EndedBranch};
 use uwf_engine::verbs::{kill, start_child};
 
 use super::GroupAttempt;
 use super::plan::GroupPlan;
 use super::results::BranchErrors;
+use crate::command::exit;
 use crate::workflow;
+
+/// Most symbols of the reason why a branch failed, in the output of its group.
+const REASON: usize = 2_000;
 
 impl GroupAttempt<'_, '_> {
     /// Plays all branches to their ends. A branch that fails or waits does not stop the others, except for a failure that the others would
@@ -73,7 +78,8 @@ impl GroupAttempt<'_, '_> {
                 }
                 let Ok((position, played)) = receive.recv() else { break };
                 at_work -= 1;
-                let is_for_all = played.as_ref().is_err_and(failure_notice::is_for_all);
+                let branch = &plan.branches[position];
+                let is_for_all = played.as_ref().is_err_and(|error| is_for_all(group, &branch.name, error));
                 if is_for_all && !queue.is_empty() {
                     stop.get_or_insert_with(|| {
                         Error::agent_failed("the other branches would fail for the same reason")
@@ -84,7 +90,6 @@ impl GroupAttempt<'_, '_> {
                 {
                     marked.insert(position);
                 }
-                let branch = &plan.branches[position];
                 let result = played.and_then(|ended| self.ended(branch, ended));
                 results[position] = Some(result.or_else(|error| self.give_up(group, branch, error, false)));
             }
@@ -152,12 +157,12 @@ impl GroupAttempt<'_, '_> {
         all_began: bool,
     ) -> Result<BranchResult> {
         let is_given_up = branch.may_fail
-            && (all_began || !failure_notice::is_for_all(&error))
+            && (all_began || !is_for_all(group, &branch.name, &error))
             && is_failure(group, &branch.name, &error)?;
         if !is_given_up {
             return Err(error);
         }
-        let why = first_line(&error.message);
+        let why = short_reason(&error.message);
         let home = self.context.thread().home();
         kill::give_up_branch(home, &start_child::child_id(group, &branch.name), &why)?;
         Ok(BranchResult::Failed(why))
@@ -186,8 +191,22 @@ fn is_failure(group: &Thread<'_>, branch: &str, error: &Error) -> Result<bool> {
             let last = recorded::read(group.home(), &start_child::child_id(group, branch))?;
             last.and_then(|last| last.gave_up).is_some_and(|gave_up| gave_up.kind == ErrorKind::Data)
         }
+        ErrorKind::Config => lacks_directory(group, branch)?,
         _ => false,
     })
+}
+
+/// Whether other branches would fail for the same reason as a branch.
+fn is_for_all(group: &Thread<'_>, branch: &str, error: &Error) -> bool {
+    // If the record can't be read, don't begin another branch.
+    failure_notice::is_for_all(error)
+        && !(error.kind == ErrorKind::Config && lacks_directory(group, branch).unwrap_or_default())
+}
+
+/// Whether the command of a branch had no directory to run in. Only its own role names that directory.
+fn lacks_directory(group: &Thread<'_>, branch: &str) -> Result<bool> {
+    let last = recorded::read(group.home(), &start_child::child_id(group, branch))?;
+    Ok(last.is_some_and(|last| last.gave_up.is_some() && exit::directory(&last.opened).is_err()))
 }
 
 /// The end of a branch's thread, unless it was killed.
@@ -200,10 +219,14 @@ pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
 
 /// Why a branch failed whose thread was ended.
 fn reason(home: &Home, killed: &HistoryLine) -> Result<String> {
+    if let Some(why) = end_group::reason_to_continue_without(home, killed) {
+        return Ok(why);
+    }
     let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);
-    Ok(last.map_or_else(|| kill::WAS_KILLED.to_owned(), |gave_up| first_line(&gave_up.error)))
+    Ok(last.map_or_else(|| kill::WAS_KILLED.to_owned(), |gave_up| short_reason(&gave_up.error)))
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().trim_end().to_owned()
+/// The reason of a failure, on one line.
+fn short_reason(text: &str) -> String {
+    ellipsize(&one_line(text), REASON).into_owned()
 }

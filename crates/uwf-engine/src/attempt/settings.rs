@@ -56,6 +56,9 @@ pub struct ThreadSettings {
     /// The branch of a group that the thread is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<ThreadBranch>,
+    /// For a failed branch that a fork took over: the step with its result in the group of the forked thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_step: Option<NodeHash>,
     /// Labels that a person gave it; a child thread inherits them.
     #[serde(default, skip_serializing_if = "ThreadLabels::is_empty")]
     pub labels: ThreadLabels,

@@ -9,6 +9,7 @@ use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::agents::AgentSpec;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::spent;
 use crate::attempt::turns::NodeBatch;
 use crate::error::Result;
@@ -16,7 +17,7 @@ use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::node_types;
-use crate::thread::ending::ThreadEnding;
+use crate::thread::ending::{self, ThreadEnding};
 use crate::thread::load::{self, Thread};
 use crate::thread::runs::{BRANCH_USAGE, BranchUsage};
 use crate::thread::{children, moderate, nodes};
@@ -105,10 +106,31 @@ fn usage(branch: &Thread<'_>) -> Result<BranchUsage> {
     Ok(BranchUsage { amount, tokens_unknown: known.tokens_unknown > 0, cost_unknown: Some(known.cost_unknown > 0) })
 }
 
+/// Why a group continues without the branch whose thread has ended like this; `None` if it does not, or if the reason is not readable.
+#[must_use]
+pub fn reason_to_continue_without(home: &Home, ended: &HistoryLine) -> Option<String> {
+    let end = ended.end.filter(|_| ended.is_failed_branch())?;
+    ending::read(home.store(), end).map(|end| end.reason)
+}
+
+/// The output and the detail of a failed branch that a fork took over; `None` for another branch, or without its nodes.
+fn taken_over(home: &Home, branch: &ThreadId) -> Result<Option<(NodeHash, NodeHash)>> {
+    let Some(step) = ThreadSettings::load(home, branch)?.and_then(|settings| settings.failed_step) else {
+        return Ok(None);
+    };
+    let Ok((step, _)) = nodes::step_node(home.store(), step) else { return Ok(None) };
+    let is_there = nodes::get(home.store(), step.output).is_ok() && nodes::get(home.store(), step.detail).is_ok();
+    Ok(is_there.then_some((step.output, step.detail)))
+}
+
 /// Adds the output and the detail of a failed branch: a session without turns, and with the usage of the branch's thread, because a
 /// condition must decide the same on every machine.
 fn failed(batch: &mut NodeBatch, group: &Thread<'_>, name: &str, why: &str) -> Result<(NodeHash, NodeHash)> {
-    let usage = match children::find(group.home(), &start_child::child_id(group, name))? {
+    let branch = start_child::child_id(group, name);
+    if let Some(known) = taken_over(group.home(), &branch)? {
+        return Ok(known);
+    }
+    let usage = match children::find(group.home(), &branch)? {
         Some(branch) => usage(&branch)?,
         None => BranchUsage { cost_unknown: Some(false), ..BranchUsage::default() },
     };

@@ -1,10 +1,11 @@
 //! `thread fork --redo GROUP.BRANCH`: a fork before a group, in which every other finished branch has its result already.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use json_cas::NodeHash;
 use serde_json::Value;
-use uwf_core::node::{NodeKind, StartNode, StepNode};
+use uwf_core::node::{NodeKind, StartNode, StepNode, TypedPayload};
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
@@ -15,6 +16,7 @@ use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::project;
+use crate::thread::branches::{self, BranchEnd};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::verbs::fork::{self, ForkChanges, ForkReport};
@@ -36,6 +38,8 @@ struct FinishedGroup {
     files: BranchFiles,
     /// The branches with the steps of their threads.
     branches: Vec<(PlannedBranch, NodeHash)>,
+    /// The branches that the group continued without: name → its step in the group's thread, and why it failed.
+    failed: BTreeMap<String, (NodeHash, String)>,
 }
 
 /// Forks a thread before its last step of a group, whose other branches keep their results. `path` is `GROUP.BRANCH`; if that branch is a
@@ -181,9 +185,13 @@ fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str, named: (&Threa
     for (planned, record) in planned.into_iter().zip(thread.chain()?.records()) {
         branches.push((planned, record.detail));
     }
-    let before = step.prev.unwrap_or(step.start);
+    let failed = branches::linked(&thread)?.into_iter().filter_map(|linked| match linked.end {
+        BranchEnd::Failed(why) => Some((linked.name, (linked.step, why))),
+        BranchEnd::Step(_) => None,
+    });
+    let (failed, before) = (failed.collect(), step.prev.unwrap_or(step.start));
     let (role, parent) = (role.to_owned(), source.id.clone());
-    Ok(FinishedGroup { role, start: thread.start_hash, parent, before, files, branches })
+    Ok(FinishedGroup { role, start: thread.start_hash, parent, before, files, branches, failed })
 }
 
 /// Adds where a group is played that is a branch of another group.
@@ -244,19 +252,41 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
     let copies = parent.workflow()?.roles.get(&finished.role).and_then(|role| role.more.play.as_ref()?.copies);
     let most = copies.and_then(|copies| usize::try_from(copies).ok()).unwrap_or(usize::MAX);
     for (planned, step) in finished.branches.iter().take(most).filter(|(planned, _)| planned.name != redone) {
-        let detail = nodes::get(home.store(), *step)?;
-        // A failed branch has no step; it is played again.
-        if NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::StepNode) {
-            if has_worktrees {
-                let [old, new] = [&old_group, &group].map(|group| start_child::child_id(group, &planned.name));
-                group_files::redone::take_over_files(&parent, &old, &new, *step)?;
-            }
-            let place = ThreadBranch { group: finished.role.clone(), name: planned.name.clone(), item: None };
-            let workflow = Thread::without_id(home, *step)?.start.workflow;
-            start_child::begin_ended(&group, &planned.name, *step, settings_of(home, thread, workflow, Some(place))?)?;
+        if let Some(failed) = finished.failed.get(&planned.name) {
+            begin_failed([&parent, &group, &old_group], &finished.role, planned, failed)?;
+            continue;
         }
+        if has_worktrees {
+            let [old, new] = [&old_group, &group].map(|group| start_child::child_id(group, &planned.name));
+            group_files::redone::take_over_files(&parent, &old, &new, *step)?;
+        }
+        let place = ThreadBranch { group: finished.role.clone(), name: planned.name.clone(), item: None };
+        let workflow = Thread::without_id(home, *step)?.start.workflow;
+        start_child::begin_ended(&group, &planned.name, *step, settings_of(home, thread, workflow, Some(place))?)?;
     }
     Ok(Some(group_id))
+}
+
+/// Begins the thread of a branch that failed in the earlier group, and ends it for the same reason: the group continues without it again.
+fn begin_failed(
+    [parent, group, old_group]: [&Thread<'_>; 3],
+    role: &str,
+    planned: &PlannedBranch,
+    (step, why): &(NodeHash, String),
+) -> Result<()> {
+    let home = parent.home();
+    let workflow = parent
+        .workflow()?
+        .branch(&planned.role)
+        .ok_or_else(|| Error::data(format!("the workflow of thread {} has no role `{}`", parent.id, planned.role)))?;
+    let workflow = home.store().put(&workflow.draft())?;
+    let place = ThreadBranch { group: role.to_owned(), name: planned.name.clone(), item: None };
+    let settings = settings_of(home, &parent.id, workflow, Some(place))?;
+    let settings = ThreadSettings { failed_step: Some(*step), ..settings };
+    // Another machine may have played it.
+    let known = Thread::any(home, &start_child::child_id(old_group, &planned.name));
+    let prompt = known.map_or_else(|_| group.start.prompt.clone(), |known| known.start.prompt);
+    start_child::begin_failed(group, &planned.name, (workflow, prompt), settings, why)
 }
 
 /// Begins the thread of the branch that is a group itself. Returns its id.

@@ -202,6 +202,29 @@ pub(crate) fn begin_ended(group: &Thread<'_>, branch: &str, last: NodeHash, sett
     end::end(&thread, &head, ThreadEnding::by(&decision), Some(&workflow), None).map(drop)
 }
 
+/// Starts the child thread of a failed branch without a step, and ends it there: the group continues without the branch.
+///
+/// # Errors
+/// `Busy` if another process moved its head; errors of store and index.
+pub(crate) fn begin_failed(
+    group: &Thread<'_>,
+    branch: &str,
+    (workflow, prompt): (NodeHash, String),
+    settings: ThreadSettings,
+    why: &str,
+) -> Result<()> {
+    let (home, id) = (group.home(), child_threads::id_for(group, branch));
+    if child_threads::find(home, &id)?.is_none() {
+        let (parent, depth) = (Some(group.head), group.start.depth);
+        let start = StartNode { workflow, prompt, parent, depth, input: group.start.input };
+        let head = start::put_start(home, &start, None)?;
+        begin(home, group, id.clone(), head, of_child(group, settings)?, None)?;
+    }
+    let Some(Child::Active(id)) = child_threads::find(home, &id)? else { return Ok(()) };
+    let (thread, head) = Thread::active(home, &id)?;
+    end::end(&thread, &head, ThreadEnding::failed_branch(why), None, None).map(drop)
+}
+
 /// The settings of a child thread, derived from its parent.
 fn of_child(parent: &Thread<'_>, settings: ThreadSettings) -> Result<ThreadSettings> {
     let ThreadSettings { workflows, labels, .. } = ThreadSettings::load(parent.home(), &parent.id)?.unwrap_or_default();

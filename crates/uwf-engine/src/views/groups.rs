@@ -10,6 +10,7 @@ use uwf_core::number;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
 
 use crate::attempt::child_threads;
@@ -20,6 +21,7 @@ use crate::root::history::HistoryLine;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::branches::{self, BranchEnd, LinkedBranch};
+use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
@@ -344,8 +346,33 @@ impl GroupReader<'_> {
                 None => branch,
             });
         }
+        branches.extend(self.resolvers((role, play), group, &planned, above, levels)?);
         let left_out = left_out(play, &planned);
         Ok(GroupStatus { role: role.to_owned(), step: None, index: None, thread, branches, left_out })
+    }
+
+    /// The branches of the role that resolves conflicts, as far as this machine knows their threads. A group plans none of them.
+    fn resolvers(
+        &self,
+        (role, play): (&str, &RoleGroup),
+        group: &Thread<'_>,
+        planned: &[PlannedBranch],
+        above: Option<&str>,
+        levels: usize,
+    ) -> Result<Vec<BranchStatus>> {
+        let Some(resolver) = &play.resolve else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for id in children::known(self.home, &group.id)? {
+            let place = ThreadSettings::load(self.home, &id)?.and_then(|settings| settings.branch);
+            let Some(name) = place.map(|place| place.name) else { continue };
+            if planned.iter().all(|branch| branch.name != name) {
+                let plan =
+                    PlannedBranch { name, role: resolver.clone(), may_fail: false, limits: ThreadLimits::default() };
+                found.push(self.by_thread(BranchStatus::planned(role, above, &plan), group, 0, levels)?);
+            }
+        }
+        found.sort_by(|a, b| (a.started_at, &a.name).cmp(&(b.started_at, &b.name)));
+        Ok(found)
     }
 
     /// Adds the data of a branch's thread.

@@ -258,10 +258,16 @@ impl WatchedThread {
     }
 
     fn poll(&mut self, home: &Home, events: &mut Vec<ThreadEvent>) -> Result<()> {
-        if self.has_ended() {
+        if self.has_ended() && !self.is_revived(home)? {
             return Ok(());
         }
         self.poll_at(&ThreadNow::read(home, &self.id)?, events)
+    }
+
+    /// Whether a killed thread is active again: the next attempt of its parent revives a killed branch.
+    fn is_revived(&self, home: &Home) -> Result<bool> {
+        let was_killed = matches!(self.state, Some((ThreadState::Killed, _)));
+        Ok(was_killed && home.heads().read(self.id.as_str())?.is_some())
     }
 
     fn poll_at(&mut self, now: &ThreadNow<'_>, events: &mut Vec<ThreadEvent>) -> Result<()> {

@@ -60,6 +60,22 @@ fn project_file_is_fixed_at_thread_start() {
 }
 
 #[test]
+fn empty_text_of_a_child_is_the_output() {
+    let home = home();
+    home.config(
+        "agents:\n  quiet: { command: uwf-workflow, args: [quiet] }\nagentOverrides: { outer: { check: quiet } }\n",
+    );
+    let graph = |role: &str| format!("graph:\n  $START: [ {{ role: {role} }} ]\n  {role}: [ {{ role: $END }} ]\n");
+    home.put("quiet", &format!("name: quiet\nroles:\n  look: {{ run: \"true\" }}\n{}", graph("look")));
+    home.put("outer", &format!("name: outer\nroles:\n  check: {{ goal: You check. }}\n{}", graph("check")));
+    let ran = home.uwf(&["run", "outer", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = text(&ran.json(), "thread");
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('check')"]), json!(""));
+    assert_eq!(home.uwf(&["thread", "verify", &thread]).code, Some(0));
+}
+
+#[test]
 fn elsewhere_the_registry_counts() {
     let home = with_project();
     let other = home.root().parent().unwrap().join("elsewhere");

@@ -126,6 +126,28 @@ fn conflict_waits_until_a_person_merged() {
 }
 
 #[test]
+fn nothing_is_merged_into_another_git_branch() {
+    let (home, repo) = fixes();
+    disagree(&home);
+    let ran = run(&home, &repo);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let worktree = worktree_of(&home, &thread);
+    git(&home, &worktree, &["checkout", "--quiet", "-b", "aside", "HEAD~1"]);
+    let aside = git(&home, &worktree, &["rev-parse", "aside"]);
+    let refused = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(refused.code, Some(20), "{}", refused.transcript());
+    assert!(refused.stderr.contains("git branch aside is checked out"), "{}", refused.stderr);
+    assert_eq!(git(&home, &worktree, &["rev-parse", "aside"]), aside);
+    follow_hint(&home, &refused, "switch");
+    let conflict = uwf_in(&home, &repo, &["run", &thread]);
+    follow_hint(&home, &conflict, "-s ours");
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ALL, "no branch ran again");
+}
+
+#[test]
 fn conflicting_branch_can_be_left_out() {
     let (home, repo) = fixes();
     disagree(&home);

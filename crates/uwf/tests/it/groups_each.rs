@@ -187,6 +187,47 @@ fn failure_of_the_account_starts_no_more_branches() {
     assert_eq!(runs(&home), ["fixes.a", "fixes.a", "fixes.b", "fixes.c", "planner"]);
 }
 
+/// A list, and commands for its items; `run` is the command, with further keys of its role.
+fn commands(run: &str, of_group: &str) -> String {
+    let from = "  fixer: { goal: You repair one finding., meta: { type: object, properties: { done: { type: boolean } }, required: [done] } }\n";
+    MAP.replace(from, &format!("  fixer: {{ run: {run} }}\n"))
+        .replace("    key: id\n", &format!("    key: id\n    max: 1\n{of_group}"))
+}
+
+#[test]
+fn missing_program_of_commands_starts_no_more_branches() {
+    for run in ["no-such-linter --all", "MODE=fast no-such-linter", "./no-such-script.sh"] {
+        let home = map(&commands(&format!("\"{run}\""), "    mayFail: true\n"));
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(40), "{run}: {}", ran.transcript());
+        assert!(ran.stderr.contains("2 branches not begun (b, c)"), "{run}: {}", ran.stderr);
+        assert!(ran.stderr.contains("exited with 127"), "{run}: {}", ran.stderr);
+    }
+    // Here the program is in the middle of a line, and depends on the item.
+    for run in ["cd . && no-such-linter", "sh -c 'exit 127'", "test -z '' && exit 127"] {
+        let home = map(&commands(&format!("\"{run}\""), "    mayFail: true\n"));
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "{run}: {}", ran.transcript());
+    }
+}
+
+#[test]
+fn command_without_directory_may_fail() {
+    for (more, code) in [("    mayFail: true\n", 0), ("", 40)] {
+        let home = map(&commands("pwd, cwd: sub", more));
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        assert_eq!(ran.code, Some(code), "{}", ran.transcript());
+        assert!(!ran.stderr.contains("not begun"), "{}", ran.stderr);
+        if code == 0 {
+            let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('fixes')"]);
+            for name in ["a", "b", "c"] {
+                let why = output[name]["failed"].as_str().unwrap();
+                assert!(why.contains("`cwd` of role `fixer`") && why.contains("does not exist"), "{output}");
+            }
+        }
+    }
+}
+
 #[test]
 fn words_of_work_stop_no_other_branch() {
     for failure in ["FAILED tests/test_authentication.py::test_x", "EACCES: permission denied, open build/x"] {
@@ -330,6 +371,38 @@ fn redone_branch_is_the_only_one_paid_again() {
         let refused = home.uwf(&["thread", "fork", &thread, "--redo", path]);
         assert_eq!(refused.code, Some(64), "{}", refused.transcript());
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn redo_keeps_branches_that_failed() {
+    let home = map(&MAP.replace("    key: id\n", "    key: id\n    mayFail: true\n"));
+    home.file(
+        "fixer.sh",
+        "test $UWF_BRANCH = fixes.b || { echo 'no such file' >&2; exit 3; }\nprintf -- '---\\ndone: true\\n---\\n'\n",
+    );
+    let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let eval = |thread: &str, expression: &str| home.json(&["thread", "eval", thread, expression]);
+    let before = eval(&thread, "$last('fixes')");
+    home.file("fixer.sh", "printf -- '---\\ndone: false\\n---\\n'\n");
+    fs::remove_file(home.work().join("runs")).unwrap();
+    let fork = |path: &str| text(&home.json(&["thread", "fork", &thread, "--redo", path]), "thread");
+    for (redone, path) in [("b", "fixes.b"), ("a", "fixes.a")] {
+        let fork = fork(path);
+        let ran = home.uwf(&["run", &fork]);
+        assert_eq!(ran.code, Some(0), "{path}: {}", ran.transcript());
+        assert_eq!(runs(&home), [path, "report"], "the others are not paid for again");
+        fs::remove_file(home.work().join("runs")).unwrap();
+        let mut expected = before.clone();
+        expected[redone] = json!({"done": false});
+        assert_eq!(eval(&fork, "$last('fixes')"), expected, "{path}");
+        assert_eq!(eval(&fork, "$branches('fixes')[name='c']"), eval(&thread, "$branches('fixes')[name='c']"));
+        assert_eq!(home.uwf(&["thread", "verify", &fork]).code, Some(0));
+        let shown = home.json(&["thread", "show", &fork]);
+        assert_eq!(shown["state"], "completed", "{shown}");
     }
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }

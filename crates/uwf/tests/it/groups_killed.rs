@@ -484,6 +484,24 @@ fn retry_plays_a_killed_branch_again() {
 }
 
 #[test]
+fn run_reports_a_killed_branch_again() {
+    let (home, thread) = panel();
+    let window = step_until_at_work(&home, &thread);
+    assert_eq!(home.uwf(&["thread", "kill", &branch(&home, "slow")]).code, Some(0));
+    home.file("go", "");
+    let failed = FinishedRun::from(window.wait_with_output().unwrap());
+    assert_eq!(failed.code, Some(40), "{}", failed.stderr);
+    // Long enough for a poll while the branch works.
+    home.script("worker", &AGENT.replace("echo $UWF_ROLE >> runs", "echo $UWF_ROLE >> runs\nsleep 0.5"));
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    for line in ["▸ all.slow by", "✓ all.slow by"] {
+        assert_eq!(ran.stderr.matches(line).count(), 1, "{line}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("all.fast") && !ran.stderr.contains("✗"), "{}", ran.stderr);
+}
+
+#[test]
 fn retry_plays_a_killed_group_again() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);

@@ -263,8 +263,12 @@ fn branch_whose_item_does_not_fit_may_fail() {
     let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('work')"]);
     assert_eq!((&output["a"], &output["d"]), (&json!({"done": true}), &json!({"done": true})), "{output}");
     for name in ["b", "c"] {
-        assert!(output[name]["failed"].as_str().unwrap().contains("does not fit workflow `mend`"), "{output}");
+        let why = output[name]["failed"].as_str().unwrap();
+        assert!(why.contains("does not fit workflow `mend`") && !why.contains('\n'), "{output}");
+        assert!(why.contains("area"), "the whole reason: {output}");
     }
+    let told = home.json(&["thread", "eval", &thread_of(&ran), "$branches('work')[name='b'].failed"]);
+    assert_eq!(told, output["b"]["failed"]);
 }
 
 #[test]

@@ -183,6 +183,27 @@ fn only_failed_resolver_is_played_again() {
 }
 
 #[test]
+fn show_lists_the_branch_of_a_resolver() {
+    let (home, repo) = conflicts();
+    script(&home, "merger", "exit 3");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let branches = || {
+        let shown = home.json(&["thread", "show", &thread]);
+        let listed = shown["group"]["branches"].as_array().unwrap().iter();
+        listed.map(|branch| json!([branch["branch"], branch["role"], branch["state"]])).collect::<Vec<_>>()
+    };
+    let merger = |state: &str| json!(["fixes.merger-two", "merger", state]);
+    assert_eq!(branches()[2..], [merger("stuck")]);
+    let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
+    assert!(shown.contains("fixes.merger-two"), "{shown}");
+    merges(&home, "git merge -q -s ours -m Ours $branch >&2; echo ok");
+    assert_eq!(uwf_in(&home, &repo, &["thread", "retry", &thread]).code, Some(0));
+    assert_eq!(branches()[2..], [merger("completed")]);
+}
+
+#[test]
 fn failed_resolver_needs_no_action_after_its_group() {
     let (home, repo) = conflicts();
     script(&home, "merger", "exit 3");
@@ -346,4 +367,51 @@ fn markers_left_by_role_wait_for_person() {
     let ran = uwf_in(&home, &repo, &["run", &thread]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert_eq!(runs(&home), ["judge", "merger", "merger", "one", "planner", "two"]);
+}
+
+#[test]
+fn resolver_that_drops_a_branch_waits_for_person() {
+    for undo in ["reset --hard", "-s ours"] {
+        let (home, repo) = conflicts();
+        merges(&home, "git reset -q --hard HEAD~1; git merge -q $branch >&2; echo 'I kept one side.'");
+        let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+        assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+        assert!(ran.stderr.contains("the changes of branch `one`"), "{}", ran.stderr);
+        let thread = thread_of(&ran);
+        let again = uwf_in(&home, &repo, &["run", &thread]);
+        assert_eq!(again.code, Some(20), "a second attempt does not accept it: {}", again.transcript());
+        assert!(again.stderr.contains("the changes of branch `one`"), "{}", again.stderr);
+        if undo == "-s ours" {
+            let before = again.stderr.split("no longer has commit ").nth(1).and_then(|rest| rest.split(',').next());
+            let worktree = worktree_of(&home, &thread);
+            git(&home, &worktree, &["merge", "--quiet", "-s", "ours", "-m", "Both", before.unwrap()]);
+        } else {
+            follow_hint(&home, &again, undo);
+            let conflict = uwf_in(&home, &repo, &["run", &thread]);
+            assert_eq!(conflict.code, Some(20), "{}", conflict.transcript());
+            follow_hint(&home, &conflict, "-s ours");
+        }
+        let ran = uwf_in(&home, &repo, &["run", &thread]);
+        assert_eq!(ran.code, Some(0), "{undo}: {}", ran.transcript());
+        assert_eq!(runs(&home), ["judge", "merger", "one", "planner", "two"], "{undo}");
+    }
+}
+
+#[test]
+fn resolver_on_another_git_branch_waits_for_person() {
+    let (home, repo) = conflicts();
+    merges(
+        &home,
+        "git checkout -q -b aside; git merge -q $branch >&2; echo both > README; git commit -qam Both; echo 'I kept both.'",
+    );
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    assert!(ran.stderr.contains("git branch aside is checked out"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    follow_hint(&home, &ran, "switch");
+    git(&home, &worktree_of(&home, &thread), &["merge", "--quiet", "aside"]);
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("README")).unwrap(), "both\n");
+    assert_eq!(runs(&home), ["judge", "merger", "one", "planner", "two"]);
 }

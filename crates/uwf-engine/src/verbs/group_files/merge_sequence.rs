@@ -58,7 +58,9 @@ impl GroupFiles<'_> {
         resolve: &mut ConflictResolver<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
+        self.refuse_other_branch()?;
         self.complete_interrupted()?;
+        (0..branches.len()).try_for_each(|position| self.refuse_dropped(branches, position))?;
         (0..branches.len()).try_for_each(|position| self.merge_one(branches, position, resolve, say))
     }
 
@@ -88,6 +90,7 @@ impl GroupFiles<'_> {
                 if !self.is_resolved(&branch.tip)? {
                     return Err(self.conflict(branches, position, &conflict.files));
                 }
+                self.refuse_dropped(branches, position)?;
             }
             marked = self.with_markers(&before, &branch.tip, &files)?;
             if marked.is_empty() {
@@ -180,6 +183,7 @@ impl GroupFiles<'_> {
 
     /// Whether a role has merged a commit into the worktree.
     fn is_resolved(&self, tip: &str) -> Result<bool> {
+        self.refuse_other_branch()?;
         let git = self.own()?;
         self.refuse_unfinished_merge(&git)?;
         let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };
@@ -249,6 +253,53 @@ impl GroupFiles<'_> {
         ))
         .hint(format!("commit them: `git -C {dir} add -A && git -C {dir} commit`, or remove them"))
         .hint(format!("then `uwf run {}` merges the branches", self.thread)))
+    }
+
+    /// Rejects a worktree where another git branch than the thread's own is checked out: a merge would move that one.
+    pub(super) fn refuse_other_branch(&self) -> Result<()> {
+        let own = &self.worktree.branch;
+        let now = self.own()?.checked_out()?;
+        // Git writes `heads/` before the name of a branch if a tag has the same name.
+        if now.as_deref().is_some_and(|now| now.strip_prefix("heads/").unwrap_or(now) == own) {
+            return Ok(());
+        }
+        let dir = self.worktree.dir.display();
+        let now = now.map_or("no git branch".to_owned(), |now| format!("git branch {now}"));
+        Err(Error::waiting(format!("{now} is checked out in {dir}, instead of {own}, the git branch of its thread"))
+            .hint(format!("commits that belong to the thread: merge them into {own}"))
+            .hint(format!("check it out again: `git -C {dir} switch {own}`"))
+            .hint(format!("then `uwf run {}` continues", self.thread)))
+    }
+
+    /// Rejects a merge by a role that dropped commits: the files of the thread from before, with the branches merged before.
+    fn refuse_dropped(&self, branches: &[PublishedBranch], position: usize) -> Result<()> {
+        let branch = &branches[position];
+        let Some(before) = self.git().commit(&self.conflict_ref(branch))? else { return Ok(()) };
+        let git = self.own()?;
+        let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };
+        if git.is_in(&before, &head)? {
+            return Ok(());
+        }
+        let mut dropped = Vec::new();
+        for earlier in &branches[..position] {
+            if !git.is_in(&earlier.tip, &head)? {
+                dropped.push(format!("`{}`", earlier.name));
+            }
+        }
+        let dropped = match dropped.len() {
+            0 => String::new(),
+            1 => format!(", and with it the changes of branch {}", dropped[0]),
+            _ => format!(", and with it the changes of branches {}", few(&dropped)),
+        };
+        let (dir, PublishedBranch { name, branch, .. }) = (self.worktree.dir.display(), branch);
+        Err(Error::waiting(format!(
+            "{dir} no longer has commit {before}, into which branch `{name}` ({branch}) was to be merged{dropped}"
+        ))
+        .hint(format!(
+            "bring it back: `git -C {dir} merge {before}`, resolve the conflicts, then `git add` the files and `git commit`"
+        ))
+        .hint(format!("or undo all that was done since: `git -C {dir} reset --hard {before}`"))
+        .hint(format!("then `uwf run {}` continues", self.thread)))
     }
 
     fn conflict(&self, branches: &[PublishedBranch], position: usize, files: &[String]) -> Error {

@@ -19,6 +19,7 @@ impl GroupFiles<'_> {
         let _errand = self.errand();
         let published = self.publish(group, &[winner])?;
         let Some(PublishedBranch { branch, tip, .. }) = published.first() else { return Ok(()) };
+        self.refuse_other_branch()?;
         self.complete_interrupted()?;
         let git = self.own()?;
         let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };
