@@ -18,7 +18,7 @@ use super::model::{END, START, Transition, Workflow};
 use crate::text::{ellipsize, one_line};
 
 pub use branches::branches_in_words;
-use branches::{DrawnBranch, drawn_branches, inner_roles};
+use branches::{DrawnBranch, inner_roles, lines_in_box};
 pub use page::{GRAPH_CSS, GraphLedger, GraphOnPage};
 
 /// Longest line of a condition's description on an arrow, in characters.
@@ -79,9 +79,35 @@ struct DrawnNode {
 struct DrawnEdge {
     from: usize,
     to: usize,
-    conditions: Vec<DrawnCondition>,
+    transitions: Vec<DrawnTransition>,
     /// How often the thread took this arrow.
     taken: usize,
+}
+
+/// A transition, as its arrow shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct DrawnTransition {
+    condition: DrawnCondition,
+    /// The outcome with which it ends a thread, if the workflow names one.
+    outcome: Option<String>,
+}
+
+impl DrawnTransition {
+    /// Its condition and its outcome; `None` if it has neither.
+    fn name(&self) -> Option<String> {
+        match (self.condition.name().map(one_line), self.outcome.as_deref().map(one_line)) {
+            (Some(condition), Some(outcome)) => Some(format!("{condition} → {outcome}")),
+            (None, Some(outcome)) => Some(format!("→ {outcome}")),
+            (condition, None) => condition,
+        }
+    }
+
+    /// All facts about its condition and its outcome, one per line.
+    fn tooltip(&self) -> Option<String> {
+        let outcome = self.outcome.as_deref().map(|outcome| format!("outcome: {}", one_line(outcome)));
+        let lines: Vec<String> = self.condition.tooltip().into_iter().chain(outcome).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
 }
 
 /// The condition of a transition.
@@ -115,9 +141,9 @@ impl DrawnCondition {
 }
 
 impl DrawnEdge {
-    /// The names of its conditions in one line, and how often it was taken; `None` if it has neither.
+    /// The names of its conditions and outcomes in one line, and how often it was taken; `None` if it has none of them.
     fn title(&self) -> Option<String> {
-        let names: Vec<String> = self.conditions.iter().filter_map(DrawnCondition::name).map(one_line).collect();
+        let names: Vec<String> = self.transitions.iter().filter_map(DrawnTransition::name).collect();
         let taken = (self.taken > 0).then(|| format!("{}×", self.taken));
         let parts: Vec<String> =
             Some(names.join(" or ")).filter(|names| !names.is_empty()).into_iter().chain(taken).collect();
@@ -126,15 +152,17 @@ impl DrawnEdge {
 
     /// The description of its condition, in a few short lines; empty if the arrow has several conditions.
     fn description(&self) -> Vec<String> {
-        match &self.conditions[..] {
-            [DrawnCondition::Named { description, .. }] => wrapped(&one_line(description)),
+        match &self.transitions[..] {
+            [DrawnTransition { condition: DrawnCondition::Named { description, .. }, .. }] => {
+                wrapped(&one_line(description))
+            }
             _ => Vec::new(),
         }
     }
 
-    /// All facts about its conditions; `None` if it has none.
+    /// All facts about its conditions and outcomes; `None` if it has none.
     fn tooltip(&self) -> Option<String> {
-        let parts: Vec<String> = self.conditions.iter().filter_map(DrawnCondition::tooltip).collect();
+        let parts: Vec<String> = self.transitions.iter().filter_map(DrawnTransition::tooltip).collect();
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 }
@@ -173,7 +201,7 @@ impl GraphDrawing {
             description: workflow.roles.get(*name).map(|role| role.description.clone()).unwrap_or_default(),
             played: played(name),
             state: course.filter(|course| course.at == *name).map(|course| course.state.clone()),
-            branches: drawn_branches(workflow, name, course),
+            branches: lines_in_box(workflow, name, course),
         });
         let mut edges: Vec<DrawnEdge> = Vec::new();
         for (from, name) in names.iter().enumerate() {
@@ -181,10 +209,11 @@ impl GraphDrawing {
             for (at, transition) in workflow.graph.get(*name).into_iter().flatten().enumerate() {
                 // The list was made from the same names, so every role is found.
                 let Some(to) = index(&transition.role) else { continue };
-                let condition = condition(workflow, transition, at);
+                let (condition, outcome) = (condition(workflow, transition, at), transition.outcome.clone());
+                let drawn = DrawnTransition { condition, outcome };
                 match edges[first..].iter_mut().find(|edge| edge.to == to) {
-                    Some(edge) => edge.conditions.push(condition),
-                    None => edges.push(DrawnEdge { from, to, conditions: vec![condition], taken: 0 }),
+                    Some(edge) => edge.transitions.push(drawn),
+                    None => edges.push(DrawnEdge { from, to, transitions: vec![drawn], taken: 0 }),
                 }
             }
         }
@@ -279,7 +308,7 @@ mod tests {
             state: None,
             branches: Vec::new(),
         };
-        let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, conditions: Vec::new(), taken: 0 };
+        let edge = |(from, to): &(usize, usize)| DrawnEdge { from: *from, to: *to, transitions: Vec::new(), taken: 0 };
         let edges = edges.iter().map(edge).collect();
         GraphDrawing { name: String::new(), nodes: (0..nodes).map(node).collect(), edges, has_course: false }
     }

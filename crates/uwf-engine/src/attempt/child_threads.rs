@@ -16,9 +16,9 @@ use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
-use crate::root::ids;
 use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::thread::children;
+pub(crate) use crate::thread::children::id_for;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, ThreadState};
 
@@ -51,13 +51,6 @@ pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
         return Ok(Some(Child::Active(id.clone())));
     }
     Ok(history::newest_line(home, id)?.map(Child::Ended))
-}
-
-/// The id of the child thread of a role at a thread's head. It contains the time of the head, so that lists show the child where it began.
-/// The time is never before the parent's start, because threads that share a node share the time at which it was first stored.
-pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
-    let time = ids::started_at(&parent.id).unwrap_or(0).max(parent.head_timestamp_ms);
-    ThreadId::from(ulid::Ulid::from_parts(time, children::random(&parent.id, parent.head, role)))
 }
 
 /// The active children of a thread on this machine.

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use uwf_core::config::DEFAULT_CURRENCY;
 use uwf_core::node::NodeKind;
 use uwf_core::spending::SpendingTotals;
-use uwf_core::thread::BranchOutput;
+use uwf_core::thread::{BranchOutput, ThreadId};
+use uwf_core::workflow::RoleGroup;
 
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::load::Thread;
-use crate::thread::{message, nodes, usage};
+use crate::thread::{children, message, nodes, runs, usage};
 
 /// Finds the outcome of the workflow that played a branch, by the last step of the branch.
 pub(crate) type OutcomeReader = dyn Fn(&Home, NodeHash) -> Result<Option<String>>;
@@ -62,20 +63,40 @@ pub(crate) fn linked(group: &Thread<'_>) -> Result<Vec<LinkedBranch>> {
 }
 
 /// The branches of the newest step of each group of a thread, for conditions: role → a list of
-/// `{name, role, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
+/// `{name, role, thread, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
 pub(crate) fn of_groups(thread: &Thread<'_>, outcome: &OutcomeReader) -> Result<BTreeMap<String, Value>> {
     let (workflow, chain) = (thread.workflow()?, thread.chain()?);
     let mut groups = BTreeMap::new();
-    for (name, _) in workflow.groups() {
-        let last = chain.last_of(name).and_then(|last| chain.get(last));
-        if let Some(record) = last {
-            groups.insert(name.to_owned(), of_detail(thread, record.detail, outcome)?);
+    for (name, play) in workflow.groups() {
+        if let Some(last) = chain.last_of(name)
+            && let Some(record) = chain.get(last)
+        {
+            let known = known_thread(thread, last, name, record.detail)?;
+            groups.insert(name.to_owned(), of_detail(thread, record.detail, (play, known.as_ref()), outcome)?);
         }
     }
     Ok(groups)
 }
 
-fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> Result<Value> {
+/// The thread of the group that is a role of step `index`; `None` if this machine does not know it, or if the step is from the thread that
+/// this one was forked from.
+fn known_thread<'h>(thread: &Thread<'h>, index: usize, role: &str, last: NodeHash) -> Result<Option<Thread<'h>>> {
+    let found = children::find(thread.home(), &children::id_for(&thread.as_of(index)?, role))?;
+    found.map(|found| Thread::load_at(thread.home(), found.id, last)).transpose()
+}
+
+/// The thread of a branch. A role that picks a copy begins after the copies, other branches begin before their group has a step.
+fn branch_thread(group: &Thread<'_>, play: &RoleGroup, index: usize, name: &str) -> Result<ThreadId> {
+    let is_judge = play.copies.is_some_and(|copies| index as u64 >= copies);
+    Ok(children::id_for(&group.as_of(if is_judge { index } else { 0 })?, name))
+}
+
+fn of_detail(
+    thread: &Thread<'_>,
+    detail: NodeHash,
+    (play, known): (&RoleGroup, Option<&Thread<'_>>),
+    outcome: &OutcomeReader,
+) -> Result<Value> {
     if !message::is_group(thread.home().store(), detail)? {
         return Ok(Value::Array(Vec::new()));
     }
@@ -87,8 +108,16 @@ fn of_detail(thread: &Thread<'_>, detail: NodeHash, outcome: &OutcomeReader) -> 
         let role = planned.get(index).map(|planned| planned.role.as_str());
         let usage = usage_of(&usage::spent(thread.home().store(), linked_step)?);
         let mut branch = json!({ "name": name, "role": role, "output": output, "usage": usage });
+        if let Some(group) = known {
+            branch["thread"] = branch_thread(group, play, index, &name)?.to_string().into();
+        }
         match end {
-            BranchEnd::Failed(why) => branch["failed"] = why.into(),
+            BranchEnd::Failed(why) => {
+                branch["failed"] = why.into();
+                if let Some(agent) = runs::agent_of_failed_branch(thread.home().store(), linked_step)? {
+                    branch["agent"] = agent.into();
+                }
+            }
             BranchEnd::Step(step) => {
                 branch["agent"] = nodes::step_node(thread.home().store(), step)?.0.agent.into();
                 if let Some(outcome) = outcome(thread.home(), step)? {

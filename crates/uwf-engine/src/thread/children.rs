@@ -13,6 +13,7 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Result};
 use crate::root::history;
 use crate::root::home::Home;
+use crate::root::ids;
 use crate::thread::chain::role_key;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
@@ -28,6 +29,13 @@ pub(crate) fn known(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     ids.sort_unstable();
     Ok(ids)
+}
+
+/// The id of the child thread of a role at a thread's head. It contains the time of the head, so that lists show the child where it began.
+/// The time is never before the parent's start, because threads that share a node share the time at which it was first stored.
+pub(crate) fn id_for(parent: &Thread<'_>, role: &str) -> ThreadId {
+    let time = ids::started_at(&parent.id).unwrap_or(0).max(parent.head_timestamp_ms);
+    ThreadId::from(Ulid::from_parts(time, random(&parent.id, parent.head, role)))
 }
 
 /// The 80 random bits in the id of a child thread, for a role at a head of its parent.

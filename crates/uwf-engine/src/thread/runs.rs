@@ -27,6 +27,9 @@ pub(crate) struct BranchUsage {
     /// Whether some of its tokens are unknown. Absent in nodes of older versions.
     #[serde(default)]
     pub(crate) tokens_unknown: bool,
+    /// The agent of its newest attempt. Absent in nodes of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
     /// Whether some of its cost is unknown. Absent in nodes of older versions, which leaves it unknown if it is 0.
     pub(crate) cost_unknown: Option<bool>,
 }
@@ -164,10 +167,21 @@ impl<'h> RunReader<'h> {
     }
 }
 
+/// The agent of a failed branch, by its step in the group's thread; `None` if it is not known.
+pub(crate) fn agent_of_failed_branch(store: &Store, step: NodeHash) -> Result<Option<String>> {
+    let (step, _) = nodes::step_node(store, step)?;
+    let session = nodes::typed::<node::ReactSession>(store, step.detail)?;
+    Ok(branch_usage(&session).and_then(|usage| usage.agent))
+}
+
+fn branch_usage(session: &node::ReactSession) -> Option<BranchUsage> {
+    let sum = session.extras.as_ref().filter(|_| session.source == node::GROUP_SOURCE)?.get(BRANCH_USAGE)?;
+    serde_json::from_value(sum.clone()).ok()
+}
+
 /// All that a failed branch has used, by the session in its group's step.
 fn failed_branch(session: &node::ReactSession, at_ms: u64) -> Option<KnownRun> {
-    let sum = session.extras.as_ref().filter(|_| session.source == node::GROUP_SOURCE)?.get(BRANCH_USAGE)?;
-    let BranchUsage { amount, tokens_unknown, cost_unknown } = serde_json::from_value(sum.clone()).ok()?;
+    let BranchUsage { amount, tokens_unknown, cost_unknown, agent: _ } = branch_usage(session)?;
     let UsageAmount { tokens, cost, seconds, .. } = amount;
     let cost = Some(cost).filter(|cost| !cost_unknown.unwrap_or(*cost <= 0.0));
     let tokens = TokenCounts { input: Some(tokens), output: Some(0), cost, ..TokenCounts::default() };

@@ -6,6 +6,7 @@ use uwf_core::config::UwfConfig;
 use uwf_core::moderator::{EndReason, ModeratorDecision, NextAction};
 use uwf_core::node::{ExtractedBy, GROUP_SOURCE, ReactSession, StepNode, TypedPayload};
 use uwf_core::thread::{ThreadId, failed_branch, failed_branch_schema};
+use uwf_core::usage::UsageAmount;
 use uwf_core::workflow::GROUP_AGENT;
 
 use crate::attempt::agents::AgentSpec;
@@ -24,7 +25,7 @@ use crate::thread::{children, moderate, nodes};
 use crate::verbs::kill;
 use crate::verbs::start_child;
 use crate::verbs::step::end;
-use crate::views::cost::{self, CostBy};
+use crate::views::groups;
 use crate::views::thread_now::ThreadNow;
 
 /// A branch that has ended.
@@ -102,8 +103,15 @@ fn link(home: &Home, thread: &Thread<'_>, branches: &[EndedBranch]) -> Result<No
 fn usage(branch: &Thread<'_>) -> Result<BranchUsage> {
     let config = UwfConfig::default();
     let amount = spent::used(branch, &config, &spent::failed_at(branch)?, None)?;
-    let known = cost::of_thread(&ThreadNow::read(branch.home(), &branch.id)?, &config, CostBy::Role).total;
-    Ok(BranchUsage { amount, tokens_unknown: known.tokens_unknown > 0, cost_unknown: Some(known.cost_unknown > 0) })
+    let work = groups::work(&ThreadNow::read(branch.home(), &branch.id)?, &config);
+    // The time of an attempt without turns is only in the record.
+    let seconds = amount.seconds.max(work.took_ms as f64 / 1000.0);
+    Ok(BranchUsage {
+        amount: UsageAmount { seconds, ..amount },
+        tokens_unknown: work.spent.tokens_unknown > 0,
+        agent: work.agent.map(|name| name.agent),
+        cost_unknown: Some(work.spent.cost_unknown > 0),
+    })
 }
 
 /// Why a group continues without the branch whose thread has ended like this; `None` if it does not, or if the reason is not readable.

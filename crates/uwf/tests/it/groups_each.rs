@@ -67,6 +67,10 @@ fn each_item_has_its_own_branch() {
         "$branches('fixes').(name & ' ' & role & ' ' & item.file & ' ' & agent)",
     ]);
     assert_eq!(branches, json!(["a fixer a.rs worker", "b fixer b.rs worker", "c fixer c.rs worker"]));
+    let own = home.json(&["thread", "eval", &thread, "$branches('fixes')[name='b'].thread"]);
+    let listed = home.json(&["thread", "list", "--all"]);
+    let row = listed.as_array().unwrap().iter().find(|row| row["branch"] == "fixes.b").unwrap();
+    assert_eq!(own, row["thread"]);
     let seconds = home.json(&["thread", "eval", &thread, "$sum($branches('fixes').usage.seconds) > 0"]);
     assert_eq!(seconds, json!(true));
     let report = prompt(&home, "report");
@@ -399,7 +403,8 @@ fn redo_keeps_branches_that_failed() {
         let mut expected = before.clone();
         expected[redone] = json!({"done": false});
         assert_eq!(eval(&fork, "$last('fixes')"), expected, "{path}");
-        assert_eq!(eval(&fork, "$branches('fixes')[name='c']"), eval(&thread, "$branches('fixes')[name='c']"));
+        let kept = "$branches('fixes')[name='c'].[failed, agent, usage.seconds]";
+        assert_eq!(eval(&fork, kept), eval(&thread, kept));
         assert_eq!(home.uwf(&["thread", "verify", &fork]).code, Some(0));
         let shown = home.json(&["thread", "show", &fork]);
         assert_eq!(shown["state"], "completed", "{shown}");

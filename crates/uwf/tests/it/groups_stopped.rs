@@ -177,7 +177,11 @@ fn unknown_usage_of_a_failed_branch_is_missing() {
     let thread = thread_of(&ran);
     let branches = home.json(&["thread", "eval", &thread, "$branches('reviews')"]);
     assert_eq!(branches[0]["failed"], "agent `t` exited with 9", "{branches}");
-    assert_eq!(branches[0]["usage"], json!({}), "{branches}");
+    let usage = branches[0]["usage"].as_object().unwrap();
+    assert_eq!(usage.keys().collect::<Vec<_>>(), ["seconds"], "its agent counts nothing: {branches}");
+    assert_eq!(branches[0]["agent"], "worker", "{branches}");
+    let listed = rows(&home, &["--all"]);
+    assert_eq!(branches[0]["thread"], listed["reviews.security"]["thread"], "{branches}");
 }
 
 /// Whether each of these texts has the reason of the failed branch, and none says that it was killed.

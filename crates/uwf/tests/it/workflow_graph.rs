@@ -33,6 +33,40 @@ fn graph_is_mermaid_by_default() {
 }
 
 #[test]
+fn outcomes_and_inner_groups_are_drawn() {
+    let home = home();
+    home.put(
+        "nightly",
+        "name: nightly
+description: x
+roles:
+  lint: { goal: x }
+  build: { goal: x }
+  checks: { play: [ lint, build ] }
+  all: { play: checks, each: \"['a', 'b']\" }
+conditions:
+  red: { expression: \"$count($last('all')) > 1\" }
+graph:
+  $START: [ { role: all } ]
+  all: [ { role: $END, condition: red, outcome: broken }, { role: $END } ]
+",
+    );
+    assert_snapshot!(home.transcript(&["workflow", "graph", "nightly"]), @r#"
+    exit 0
+    flowchart TD
+        start([START])
+        r0[["all<br/>∥ checks for each item<br/>∥ checks: lint, build"]]
+        finish([END])
+        start --> r0
+        r0 -->|"red → broken or otherwise"| finish
+    "#);
+    let dot = home.uwf(&["workflow", "graph", "nightly", "--format", "dot"]).stdout;
+    assert!(dot.contains("outcome: broken") && dot.contains("red → broken"), "{dot}");
+    let svg = home.uwf(&["workflow", "graph", "nightly", "--format", "svg"]).stdout;
+    assert!(svg.contains("checks: lint, build") && svg.contains("red → broken"), "{svg}");
+}
+
+#[test]
 fn graph_renders_as_dot_and_svg() {
     let home = home();
     home.put("review-text", REVIEW);

@@ -14,6 +14,9 @@ const MOST: usize = 8;
 /// Longest text of a branch, in characters.
 const LONGEST: usize = 40;
 
+/// How many levels of groups within groups are drawn. A file that is not valid may have a group within itself.
+const MAX_NESTING: usize = 4;
+
 /// A line in the box of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DrawnBranch {
@@ -25,8 +28,8 @@ pub(super) struct DrawnBranch {
     pub(super) state: Option<String>,
 }
 
-/// The lines in the box of a role; none if it is not a group.
-pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&GraphCourse>) -> Vec<DrawnBranch> {
+/// The lines about the branches of a role; none if it is not a group.
+fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&GraphCourse>) -> Vec<DrawnBranch> {
     let Some(group) = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()) else { return Vec::new() };
     let played = course.and_then(|course| course.branches.get(role));
     let mut lines: Vec<DrawnBranch> = match (played, group.repeated()) {
@@ -54,6 +57,30 @@ pub(super) fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&Gr
         lines.push(about(format!("conflicts resolved by {}", one_line(role))));
     }
     lines.into_iter().map(|line| DrawnBranch { text: ellipsize(&line.text, LONGEST).into_owned(), ..line }).collect()
+}
+
+/// A line for each group within a group, with its branches.
+fn inner_groups(workflow: &Workflow, group: &RoleGroup, levels: usize) -> Vec<DrawnBranch> {
+    let mut lines = Vec::new();
+    for GroupBranch { role, .. } in group.roles.iter().filter(|_| levels > 0) {
+        let Some(inner) = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()) else { continue };
+        let names = match inner.repeated() {
+            Some(branch) => repeated(inner, branch),
+            None => inner.roles.iter().map(|branch| one_line(&branch.role)).collect::<Vec<_>>().join(", "),
+        };
+        let text = format!("{}: {names}", one_line(role));
+        lines.push(about(ellipsize(&text, LONGEST).into_owned()));
+        lines.extend(inner_groups(workflow, inner, levels - 1));
+    }
+    lines
+}
+
+/// The lines in the box of a role, also about groups within the group, unless a thread played it.
+pub(super) fn lines_in_box(workflow: &Workflow, role: &str, course: Option<&GraphCourse>) -> Vec<DrawnBranch> {
+    let is_played = course.is_some_and(|course| course.branches.contains_key(role));
+    let group = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()).filter(|_| !is_played);
+    let inner = group.map(|group| inner_groups(workflow, group, MAX_NESTING)).unwrap_or_default();
+    drawn_branches(workflow, role, course).into_iter().chain(inner).collect()
 }
 
 /// The branches of a group as its file says, in a few words each: its roles, then who picks a copy and who resolves conflicts. Empty if the

@@ -8,7 +8,7 @@ use super::layout::{ArrowPath, GraphLayout, layout};
 use super::measure::{GraphFont, GraphRect, Point, RectSize};
 use super::page::{GRAPH_CSS, GraphLedger, GraphOnPage};
 use super::path::{head, number, way};
-use super::{DrawnCondition, DrawnEdge, DrawnNode, GraphDrawing, shown};
+use super::{DrawnCondition, DrawnEdge, DrawnNode, DrawnTransition, GraphDrawing, shown};
 use crate::text::{ellipsize, one_line};
 use crate::workflow::model::{END, START};
 
@@ -310,7 +310,10 @@ impl SvgWriter<'_> {
             ArrowSide::Spine | ArrowSide::Right => (TextAnchor::Start, x),
             ArrowSide::Left => (TextAnchor::End, arrow.label.right()),
         };
-        let is_otherwise = self.drawing.edges[index].conditions == [DrawnCondition::Otherwise];
+        let is_otherwise = matches!(
+            self.drawing.edges[index].transitions[..],
+            [DrawnTransition { condition: DrawnCondition::Otherwise, .. }]
+        );
         let ArrowLabel { title, small } = &self.labels[index];
         let (title, small) = (title.clone(), small.clone());
         if let Some(title) = title {

@@ -31,7 +31,7 @@ Examples:
   uwf workflow graph solve-issue --format json | jq .graph
 
 Always Mermaid, also in a pipe, unless --format says otherwise. Arrows are labelled with the names and meanings of
-conditions, and the box of a group lists its branches; in DOT and SVG, tooltips show the full text. The SVG is self-contained and fits light and dark pages.")]
+conditions and with outcomes, and the box of a group lists its branches; in DOT and SVG, tooltips show the full text. The SVG is self-contained and fits light and dark pages.")]
 pub(crate) struct Args {
     /// The workflow: a file, a name, or a hash. Default with --thread: the thread's workflow.
     #[arg(value_name = "NAME|HASH|FILE", required_unless_present = "thread")]
