@@ -201,7 +201,7 @@ mod tests {
             found,
             [
                 "in.yaml:1:1: `retires` is not an input; did you mean `retries`?",
-                "in.yaml:3:10: `target.nam` is not an input; did you mean `name`?",
+                "in.yaml:3:10: `target.nam` is not an input; did you mean `target.name`?",
                 "--set lvel: `lvel` is not an input; did you mean `level`?",
                 "`version` has no value (string: the version)",
                 "in.yaml:2:1: `retries`: expected 0 or more, found -1",

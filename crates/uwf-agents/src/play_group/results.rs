@@ -49,8 +49,10 @@ impl BranchErrors {
         self.stop.is_none() && self.branches.is_empty()
     }
 
-    /// The error of the group. The most urgent error decides its kind: a failure comes before a limit, and a limit before a wait.
-    pub(super) fn into_error(self, parent: &ThreadId) -> Error {
+    /// The error of the group. The most urgent error decides its kind, and is named first: a failure comes before a limit, and a limit
+    /// before a wait.
+    pub(super) fn into_error(mut self, parent: &ThreadId) -> Error {
+        self.branches.sort_by_key(|(_, error)| urgency(error.kind));
         let mut lines: Vec<String> = self
             .branches
             .iter()

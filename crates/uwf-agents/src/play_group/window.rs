@@ -13,8 +13,9 @@ use uwf_engine::attempt::recorded;
 use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::marks::{self, ThreadMark};
+use uwf_engine::thread::ending;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::verbs::end_group::{self, BranchResult, EndedBranch};
+use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
 use uwf_engine::verbs::{kill, start_child};
 
 use super::GroupAttempt;
@@ -219,7 +220,7 @@ pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
 
 /// Why a branch failed whose thread was ended.
 fn reason(home: &Home, killed: &HistoryLine) -> Result<String> {
-    if let Some(why) = end_group::reason_to_continue_without(home, killed) {
+    if let Some(why) = ending::of_failed_branch(home, killed) {
         return Ok(why);
     }
     let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);

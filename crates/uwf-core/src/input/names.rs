@@ -1,9 +1,10 @@
 //! Names of values: those that a schema lacks, and those that lack a value.
 
-use json_cas::nearest::did_you_mean;
+use json_cas::nearest::nearest;
 use json_cas::pointer::join;
 use serde_json::Value;
 
+use super::dotted;
 use super::listing::fields;
 use super::problem::InputProblem;
 use crate::schema_shape::{SchemaShape, UnlistedKeyRule, shape};
@@ -33,7 +34,9 @@ fn collect<'s>(root: &'s Value, here: &SchemaShape<'s>, value: &Value, pointer: 
                 if known.contains(&key.as_str()) {
                     collect(root, &shape(root, &here.property(key).unwrap_or_default()), below, &at, found);
                 } else if !allows_others {
-                    let hint = did_you_mean(key, known.iter().copied()).unwrap_or_else(|| match known.is_empty() {
+                    let near = nearest(key, known.iter().copied());
+                    let near = near.map(|near| format!("did you mean `{}`?", dotted(&join(pointer, near))));
+                    let hint = near.unwrap_or_else(|| match known.is_empty() {
                         true => "no names are known here".to_owned(),
                         false => format!("known here: {}", known.join(", ")),
                     });

@@ -54,6 +54,8 @@ pub(crate) struct FieldTest {
 pub enum ComparisonSubject {
     /// The role of a step, or the argument of `$first`, `$last` or `$branches`.
     Role,
+    /// The argument of `$branches`, which must be a group.
+    Group,
     /// A field of a role's output, compared for equality.
     Field(FieldRead),
 }

@@ -5,6 +5,8 @@ use uwf_core::moderator::ModeratorDecision;
 use uwf_core::node::{EndStatus, ThreadEnd};
 use uwf_core::outcome::{self, NOT_SUCCEEDED};
 
+use crate::root::history::HistoryLine;
+use crate::root::home::Home;
 use crate::thread::nodes;
 
 /// The end of a thread, as its thread-end node and reports have it.
@@ -65,6 +67,13 @@ impl ThreadEnding {
 pub(crate) fn read(store: &Store, end: NodeHash) -> Option<ThreadEnd> {
     let node = store.try_get(end).ok()??;
     nodes::payload(end, &node).ok()
+}
+
+/// Why a group continues without the branch whose thread has ended like this; `None` if it does not, or if the reason is not readable.
+#[must_use]
+pub fn of_failed_branch(home: &Home, ended: &HistoryLine) -> Option<String> {
+    let end = ended.end.filter(|_| ended.is_failed_branch())?;
+    read(home.store(), end).map(|end| end.reason)
 }
 
 /// Whether a thread has no return code, or was completed by its workflow.

@@ -18,7 +18,7 @@ use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::missing_thread;
 use crate::root::node_types;
-use crate::thread::ending::{self, ThreadEnding};
+use crate::thread::ending::ThreadEnding;
 use crate::thread::load::{self, Thread};
 use crate::thread::runs::{BRANCH_USAGE, BranchUsage};
 use crate::thread::{children, moderate, nodes};
@@ -112,13 +112,6 @@ fn usage(branch: &Thread<'_>) -> Result<BranchUsage> {
         agent: work.agent.map(|name| name.agent),
         cost_unknown: Some(work.spent.cost_unknown > 0),
     })
-}
-
-/// Why a group continues without the branch whose thread has ended like this; `None` if it does not, or if the reason is not readable.
-#[must_use]
-pub fn reason_to_continue_without(home: &Home, ended: &HistoryLine) -> Option<String> {
-    let end = ended.end.filter(|_| ended.is_failed_branch())?;
-    ending::read(home.store(), end).map(|end| end.reason)
 }
 
 /// The output and the detail of a failed branch that a fork took over; `None` for another branch, or without its nodes.

@@ -51,6 +51,7 @@ pub fn redo(home: &Home, id: &ThreadId, path: &str, changes: &ForkChanges, cwd: 
     let _hold = home.hold_nodes()?;
     let source = Thread::any(home, id)?;
     let workflow = source.workflow()?;
+    refuse_whole_group(&source, &workflow, path)?;
     let (group, branch) = split(&workflow, path)?;
     let levels = levels(&source, &workflow, group, branch)?;
     if let Some((first, _)) = levels.first().filter(|(first, _)| first.files == BranchFiles::Worktree) {
@@ -91,6 +92,18 @@ fn without_fork(home: &Home, fork: &ThreadId, error: Error) -> Error {
         Ok(_) => error,
         Err(left) => error.hint(format!("the fork {fork} could not be removed: {}", left.message)),
     }
+}
+
+/// Rejects a path that names a group instead of a branch, with the branches of the group.
+fn refuse_whole_group(source: &Thread<'_>, workflow: &Workflow, path: &str) -> Result<()> {
+    if workflow.roles.get(path).is_none_or(|role| role.more.play.is_none()) {
+        return Ok(());
+    }
+    let group = finished(source, workflow, path, (&source.id, path))?;
+    let known: Vec<&str> = group.branches.iter().map(|(planned, _)| planned.name.as_str()).collect();
+    Err(Error::usage(format!("`{path}` is a whole group; `--redo` plays one branch again: GROUP.BRANCH"))
+        .hint(format!("its branches: {}", text::ellipsize(&known.join(", "), NAMES)))
+        .hint(format!("`uwf thread fork {} --from-role {path}` plays all of them again", source.id)))
 }
 
 /// The group and the branch of a path. Both may contain dots, so the groups of the workflow decide.

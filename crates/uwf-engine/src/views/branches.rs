@@ -1,7 +1,7 @@
 //! The branches of a thread's groups that are being played.
 
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
-use uwf_core::workflow::CopyPicker;
+use uwf_core::workflow::{CopyPicker, PERSON_PICKS};
 
 use crate::attempt::child_threads;
 pub use crate::attempt::child_threads::branch_path::{as_argument, path};
@@ -79,6 +79,18 @@ pub fn judge(home: &Home, thread: &ThreadId, group: &str) -> Result<Option<Threa
                 .hint(format!("name one by its path: {}", paths.join(", "))))
         }
     }
+}
+
+/// The paths of a thread's groups whose copies wait for a pick.
+pub fn with_copies_to_pick(home: &Home, thread: &ThreadId) -> Result<Vec<String>> {
+    let mut groups = Vec::new();
+    for branch in active(home, thread)? {
+        if branch.place.name == PERSON_PICKS || picks_copy(home, &branch)? {
+            groups.extend(branch.path.strip_suffix(&format!(".{}", branch.place.name)).map(str::to_owned));
+        }
+    }
+    groups.sort_unstable();
+    Ok(groups)
 }
 
 /// Whether a branch is the role that picks a copy of its group.

@@ -14,6 +14,7 @@ use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::{file_sign, ids, missing_thread};
+use crate::thread::ending;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, ThreadState};
 use crate::views::left_child;
@@ -143,6 +144,11 @@ impl<'h> ThreadNow<'h> {
     /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         self.end.is_some()
+    }
+
+    /// Why it failed, if it is the thread of a branch that its group continued without; `None` for any other thread.
+    pub fn failed_branch(&self) -> Option<String> {
+        ending::of_failed_branch(self.thread.home(), self.end.as_ref()?)
     }
 
     /// Whether it pauses after its running step.

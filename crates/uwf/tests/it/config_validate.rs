@@ -185,3 +185,25 @@ graph:
     let doctor = home.uwf(&["doctor", "--offline", "--format", "text"]).stdout;
     assert!(doctor.contains("role `tests` of workflow `mixed` is played by its command `true`"), "{doctor}");
 }
+
+#[test]
+fn agents_of_unknown_roles_are_reported() {
+    let home = home();
+    home.put(
+        "notes",
+        "name: notes\ndescription: x\nroles:\n  writer: { goal: x }\ngraph:\n  $START: [ { role: writer } ]\n  writer: [ { role: $END } ]\n",
+    );
+    home.config(
+        "agents:\n  t: { command: cat, output: text }\nagentOverrides:\n  notes: { writr: t, proofs: t }\n  other: { tests: t }\n",
+    );
+    let said = home.uwf(&["config", "validate", "--format", "text"]).stdout;
+    for part in [
+        "4:12: warning[unknown-role]: workflow `notes` has no role `writr`",
+        "did you mean `writer`?",
+        "workflow `notes` has no role `proofs`",
+        "uwf config unset agentOverrides.notes.proofs",
+        "valid, 2 warnings",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}

@@ -127,6 +127,15 @@ fn person_picks_where_nobody_else_does() {
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
     let wrong = home.uwf(&["thread", "take", &thread, "other.1"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
+    let command = format!("`uwf thread take {thread} drafts.1`");
+    assert!(wrong.stderr.contains(&command), "{}", wrong.stderr);
+    let listed = home.json(&["thread", "list", "--all"]);
+    let row = listed.as_array().unwrap().iter().find(|row| row["branch"] == "drafts.pick").unwrap();
+    let why = text(row, "why");
+    assert!(
+        why.contains(&format!("uwf thread take {thread} drafts.NUMBER")) && !why.contains("thread answer"),
+        "{why}"
+    );
     let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest.", "--format", "text"]);
     assert_eq!((taken.code, taken.stdout.as_str()), (Some(0), "drafts.3 is the winner\n"), "{}", taken.transcript());
     let ran = home.uwf(&["run", &thread]);

@@ -146,6 +146,8 @@ fn group_continues_without_branch_that_may_fail() {
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("✗")).collect();
     assert_eq!(lines.len(), 1, "one line about the failure: {lines:?}");
+    assert!(ran.stderr.contains("fixes.b failed: its group continues without it"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("✓ fixes.").count(), 2, "a failed branch is no success: {}", ran.stderr);
     let thread = thread_of(&ran);
     let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
     assert_eq!((&output["a"], &output["c"]), (&json!({"done": true}), &json!({"done": true})));
@@ -370,7 +372,7 @@ fn redone_branch_is_the_only_one_paid_again() {
         assert_eq!(home.uwf(&["thread", "verify", id]).code, Some(0));
     }
     for (path, why) in
-        [("fixes.z", "its branches: a, b, c"), ("planner.a", "its groups: fixes"), ("fixes", "GROUP.BRANCH")]
+        [("fixes.z", "its branches: a, b, c"), ("planner.a", "its groups: fixes"), ("fixes", "its branches: a, b, c")]
     {
         let refused = home.uwf(&["thread", "fork", &thread, "--redo", path]);
         assert_eq!(refused.code, Some(64), "{}", refused.transcript());

@@ -73,6 +73,18 @@ fn reasons_of_branches_have_lines_of_their_own() {
 }
 
 #[test]
+fn failures_are_named_before_questions() {
+    let home = panel("");
+    home.file("security.sh", "printf -- '---\\nstatus: needs_input\\n---\\nMay I look at the keys?\\n'\n");
+    home.file("tests.sh", "echo 'no compiler' >&2\nexit 4\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let why = text(&home.json(&["thread", "show", &thread_of(&ran)]), "why");
+    assert!(why.starts_with("branch `tests`: agent `t` exited with 4"), "{why}");
+    assert!(why.contains("branch `security`: "), "{why}");
+}
+
+#[test]
 fn group_stops_with_the_thread_that_plays_it() {
     for (script, settings, code, state) in [
         ("exit 3\n", "", 40, "stuck"),

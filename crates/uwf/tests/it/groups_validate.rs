@@ -220,3 +220,18 @@ fn wildcard_on_a_list_is_reported() {
     assert_eq!(code, Some(65), "{out}");
     assert!(out.contains("the output of `panel` has no `okay`"), "{out}");
 }
+
+#[test]
+fn branches_and_outcomes_of_other_roles_are_doubtful() {
+    let home = home();
+    let each = "each: $last('planner').findings";
+    for (from, to, why) in [
+        (each, "each: $branches('planner')", "asks for the branches of `planner`, which is not a group"),
+        (each, "each: $branches('plannr')", "asks for the role `plannr`"),
+        (each, "each: \"[$outcome('planner')]\"", "`$outcome` takes a step, not the name of a role"),
+        ("key: id", "key: \"\"", "`key` is empty"),
+    ] {
+        let (code, said) = said(&home, from, to);
+        assert!(code != Some(0) && said.contains(why), "{to}: {said}");
+    }
+}

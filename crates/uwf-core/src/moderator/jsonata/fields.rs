@@ -263,9 +263,13 @@ impl<'a> FieldReader<'a> {
                 return ContextPlace::Output(StepRoles::Role(role.clone()), Vec::new());
             }
             (names::BRANCHES, [AstNode::String(role)]) => {
-                self.comparisons
-                    .push(LiteralComparison { what: ComparisonSubject::Role, literal: Value::from(role.as_str()) });
+                for what in [ComparisonSubject::Role, ComparisonSubject::Group] {
+                    self.comparisons.push(LiteralComparison { what, literal: Value::from(role.as_str()) });
+                }
             }
+            (names::OUTCOME, [AstNode::String(role)]) => self.warn(format!(
+                "`$outcome` takes a step, not the name of a role; write `$outcome(steps[role='{role}'][-1])`"
+            )),
             ("not", [argument]) => {
                 let negated = self.visit(argument, at);
                 let may_be_missing =

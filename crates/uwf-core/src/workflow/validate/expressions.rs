@@ -49,6 +49,7 @@ impl ExpressionCheck<'_> {
             self.certain(expression, problems);
         }
         let unknown = self.roles_compared(expression, problems);
+        self.groups_compared(expression, &unknown, problems);
         for comparison in expression.comparisons() {
             self.comparison(comparison, problems);
         }
@@ -121,6 +122,25 @@ impl ExpressionCheck<'_> {
             problems.warning("unknown-role", self.at, message, hint);
         }
         without_steps
+    }
+
+    /// Warns about `$branches` of roles that are no groups. The roles in `reported` have a warning already.
+    fn groups_compared(
+        &self,
+        expression: &CompiledCondition,
+        reported: &BTreeSet<&str>,
+        problems: &mut ProblemCollector,
+    ) {
+        let compared = expression.comparisons().iter().filter(|comparison| comparison.what == ComparisonSubject::Group);
+        let compared: BTreeSet<&str> = compared.filter_map(|comparison| comparison.literal.as_str()).collect();
+        for role in compared.difference(reported).filter(|role| self.draft.groups().all(|(name, _)| name != **role)) {
+            if problems.is_full() {
+                break;
+            }
+            let message = format!("{} asks for the branches of `{role}`, which is not a group", self.whole);
+            let hint = Some(format!("its output is `$last('{role}')`"));
+            problems.warning("not-a-group", self.at, message, hint);
+        }
     }
 
     /// Warns about a comparison that no output of the compared roles can satisfy.

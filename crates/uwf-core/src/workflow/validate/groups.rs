@@ -94,6 +94,10 @@ impl GroupCheck<'_> {
                 ("`key` names a key of the items of `each`, which is missing", "add `each`, or leave `key` out");
             self.error("key", message.to_owned(), Some(hint), problems);
         }
+        if key.as_ref().is_some_and(|key| key.trim().is_empty()) {
+            let hint = "name a key of the items, or leave `key` out: then the branches have numbers";
+            self.error("key", "`key` is empty".to_owned(), Some(hint), problems);
+        }
         if pick.is_some() && copies.is_none() {
             let (message, hint) =
                 ("`pick` chooses among `copies`, which is missing", "add `copies: 3`, or leave `pick` out");

@@ -1,5 +1,7 @@
-//! Agents in `agentOverrides` that never play their role, because its command or its branches play it.
+//! Agents in `agentOverrides` that never play their role, because its command or its branches play it, or because the workflow has no such
+//! role.
 
+use json_cas::nearest::did_you_mean;
 use uwf_core::config::UwfConfig;
 use uwf_core::document::{FileProblem, SourceDocument};
 use uwf_core::workflow::Role;
@@ -19,8 +21,16 @@ pub(super) fn problems(home: &Home, config: &UwfConfig, document: &SourceDocumen
         let Some(entry) = names.get(name) else { continue };
         let Ok(workflow) = nodes::workflow(home.store(), entry.hash) else { continue };
         for role in roles.keys() {
-            let Some(why) = workflow.roles.get(role).and_then(other_player) else { continue };
             let at = SourceDocument::below(&SourceDocument::below("/agentOverrides", name), role);
+            let Some(known) = workflow.roles.get(role) else {
+                let message = format!("workflow `{name}` has no role `{role}`");
+                let hint = did_you_mean(role, workflow.roles.keys().map(String::as_str));
+                let hint =
+                    hint.unwrap_or_else(|| format!("remove it: `uwf config unset agentOverrides.{name}.{role}`"));
+                problems.push(document.warning(&at, "unknown-role", message, Some(hint)));
+                continue;
+            };
+            let Some(why) = other_player(known) else { continue };
             let message = format!("role `{role}` of workflow `{name}` {why}, so no agent plays it");
             let hint = format!("remove it: `uwf config unset agentOverrides.{name}.{role}`");
             problems.push(document.warning(&at, "unused-agent", message, Some(hint)));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{PERSON_PICKS, WINNER};
-use uwf_engine::error::ErrorKind;
+use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::answer::instead_of_agent;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::branches;
@@ -62,10 +62,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         }
         None => {
             let person = format!("{group}.{PERSON_PICKS}");
-            let asked = branches::named(&context.home, &id, &person).map_err(|error| {
-                let message = format!("group `{group}` of thread {id} has no copies to pick from now");
-                error.hints.into_iter().fold(CommandError::usage(message), CommandError::hint)
-            })?;
+            let asked = branches::named(&context.home, &id, &person)
+                .map_err(|error| no_copies(context, &id, (group, number), error))?;
             let text = format!("---\n{WINNER}: {number}\n---\n{text}");
             answer::with_text(context, (&id, &asked), &text)
         }
@@ -78,6 +76,19 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         _ => error,
     })?;
     PrintableReport::new(&CopyTaken { report, copy: args.copy.clone(), exit_code: args.exit_code })
+}
+
+/// The error for a group without copies to pick from, with the groups that have some.
+fn no_copies(context: &CommandContext, id: &ThreadId, (group, number): (&str, u64), error: Error) -> CommandError {
+    let refused = CommandError::usage(format!("group `{group}` of thread {id} has no copies to pick from now"));
+    match branches::with_copies_to_pick(&context.home, id).unwrap_or_default().as_slice() {
+        [] => error.hints.into_iter().fold(refused, CommandError::hint),
+        [only] => refused.hint(format!(
+            "did you mean `{only}`? `uwf thread take {id} {}`",
+            branches::as_argument(&format!("{only}.{number}"))
+        )),
+        several => refused.hint(format!("groups with copies to pick from: {}", several.join(", "))),
+    }
 }
 
 /// The step of the role that picks, and the copy that it picked.

@@ -29,7 +29,7 @@ pub(super) struct BranchLines<'c> {
     config: UwfConfig,
     /// When the run began, in Unix milliseconds.
     since: u64,
-    /// Branches whose newest line says that they failed. If the group continues without one, its thread is killed.
+    /// Branches whose newest line says that they failed.
     failed: RefCell<BTreeSet<String>>,
 }
 
@@ -54,7 +54,7 @@ impl<'c> BranchLines<'c> {
                 Some(format!("  ▸ {branch}{role} by {agent}"))
             }
             ThreadEventKind::End { status, .. } if status == ThreadState::Completed.name() => {
-                Some(format!("  {} {branch}{}", style::green("✓"), self.work(event)))
+                Some(self.completed(event, path, &branch))
             }
             ThreadEventKind::End { .. } if self.failed.borrow().contains(path) => None,
             ThreadEventKind::End { .. } => Some(format!("  {} {branch}{}: killed", style::red("✗"), self.work(event))),
@@ -70,6 +70,18 @@ impl<'c> BranchLines<'c> {
             }
             _ => None,
         }
+    }
+
+    /// The line for a branch that has ended by itself, or that its group continues without.
+    fn completed(&self, event: &ThreadEvent, path: &str, branch: &str) -> String {
+        let now = ThreadNow::read(&self.context.home, &event.thread).ok();
+        let Some(why) = now.and_then(|now| now.failed_branch()) else {
+            return format!("  {} {branch}{}", style::green("✓"), self.work(event));
+        };
+        // The line before has the reason.
+        let is_known = self.failed.borrow().contains(path);
+        let why = if is_known { String::new() } else { format!(" ({})", table::excerpt(&why, WHY)) };
+        format!("  {} {branch} failed{why}: its group continues without it", style::yellow("–"))
     }
 
     /// Agent, time and cost of a branch; empty if its thread is not readable.
