@@ -476,7 +476,10 @@ impl WatchedThread {
     /// Polls the child thread that a step results from; `last` is the last step of the child.
     fn finished_child(&mut self, home: &Home, last: NodeHash, events: &mut Vec<ThreadEvent>) -> Result<()> {
         for id in child_threads::ended_at(home, &self.id, last)? {
-            self.child(id).poll(home, events)?;
+            let child = self.child(id);
+            // It was killed before, and has ended in another way since.
+            child.state.take_if(|(state, _)| *state == ThreadState::Killed);
+            child.poll(home, events)?;
         }
         Ok(())
     }
