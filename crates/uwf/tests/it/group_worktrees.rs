@@ -148,6 +148,20 @@ fn nothing_is_merged_into_another_git_branch() {
 }
 
 #[test]
+fn group_begins_only_on_the_branch_of_its_thread() {
+    let (home, repo) = fixes();
+    script(&home, "planner", "git checkout -q -b aside; echo planned > plan.txt; echo 'Look at it.'");
+    let refused = run(&home, &repo);
+    assert_eq!(refused.code, Some(20), "{}", refused.transcript());
+    assert!(refused.stderr.contains("git branch aside is checked out"), "{}", refused.stderr);
+    assert_eq!(runs(&home), ["planner"], "no branch is paid for");
+    follow_hint(&home, &refused, "switch");
+    let ran = uwf_in(&home, &repo, &["run", &thread_of(&refused)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ALL);
+}
+
+#[test]
 fn conflicting_branch_can_be_left_out() {
     let (home, repo) = fixes();
     disagree(&home);

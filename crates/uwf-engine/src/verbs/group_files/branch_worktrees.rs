@@ -5,6 +5,7 @@ use std::path::Path;
 use json_cas::NodeHash;
 use uwf_core::prompt::GitBranch;
 use uwf_core::thread::ThreadId;
+use uwf_core::workflow::BranchMerge;
 
 use crate::attempt::git::{GitRunner, SnapshotCommit};
 use crate::attempt::recorded::ThreadRecord;
@@ -64,6 +65,10 @@ impl GroupFiles<'_> {
     /// Commits the uncommitted files of the thread on its branch: the common start of the branches. So a merge, of uwf or of a person, finds
     /// no uncommitted changes.
     pub(super) fn commit_start(&self) -> Result<()> {
+        if self.merge == BranchMerge::Sequence {
+            // The merges would be refused later, when the branches are paid for.
+            self.refuse_other_branch()?;
+        }
         let git = self.own()?;
         self.refuse_unfinished_merge(&git)?;
         let Some(head) = git.commit("HEAD")? else { return Ok(()) };
