@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
+use yaml_tree::write::{ScalarContext, scalar};
 
-use crate::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, placeholder};
+use crate::placeholder::{ANY, CHOICE, EXACTLY, HASH, KEY, TEXT, WORDS, is_placeholder, placeholder};
 use crate::schema_shape::{SchemaShape, Schemas, UnlistedKeyRule, shape};
 
 /// Deepest nesting in the example. Each choice between alternatives counts as a level. A recursive shape is shown once.
 const MAX_LEVELS: usize = 12;
+
+/// Deepest nesting of alternatives whose values are listed like an `enum`.
+const MAX_CHOICES: usize = 4;
 
 /// Most values of an `enum` in the example. The list below it has all of them.
 const MAX_SHOWN: usize = 6;
@@ -61,13 +65,18 @@ impl<'s> ExampleWriter<'s> {
 
     fn whole(&mut self) -> Value {
         let here = shape(self.root, &[self.root]);
-        if here.may_be(self.root, "object") && here.types(self.root).is_none() {
-            return self.object(&here, 0);
-        }
-        self.place(&here, 0)
+        let value = match here.may_be(self.root, "object") && here.types(self.root).is_none() {
+            true => self.object(&here, 0),
+            false => self.place(&here, 0),
+        };
+        // An example of constants alone would be a valid answer, and an agent that repeats its prompt would give it.
+        if has_placeholder(&value) { value } else { without_values(&value) }
     }
 
     fn place(&mut self, here: &SchemaShape<'s>, level: usize) -> Value {
+        if let Some(allowed) = self.listed(here, MAX_CHOICES) {
+            return choice(allowed);
+        }
         if level < MAX_LEVELS
             && let Some(chosen) = self.chosen_branch(here)
         {
@@ -75,9 +84,6 @@ impl<'s> ExampleWriter<'s> {
                 Value::String(text) => Value::String(self.or_null(here, text)),
                 other => other,
             };
-        }
-        if let Some(allowed) = here.allowed() {
-            return Value::String(choice(&allowed));
         }
         let types = here.own_types();
         let is = |name: &str| types.as_ref().is_some_and(|types| types.contains(name));
@@ -116,6 +122,25 @@ impl<'s> ExampleWriter<'s> {
         Value::Array(vec![self.place(&item, level + 1)])
     }
 
+    /// The only values that are allowed here: of `const` and `enum`, or of alternatives that all have one of these or are `null`.
+    fn listed(&self, here: &SchemaShape<'s>, depth: usize) -> Option<ListedValues<'s>> {
+        let Some(group) = here.groups.first().copied() else {
+            return Some(ListedValues { values: here.allowed()?, or_null: false });
+        };
+        let mut listed = ListedValues { values: Vec::new(), or_null: false };
+        for branch in group.iter().filter(|_| depth > 0) {
+            let chosen = here.choose(self.root, 0, branch);
+            match self.listed(&chosen, depth - 1) {
+                Some(more) => listed.add(more),
+                None if chosen.own_types().is_some_and(|types| types.iter().all(|name| *name == "null")) => {
+                    listed.or_null = true;
+                }
+                None => return None,
+            }
+        }
+        (!listed.values.is_empty()).then_some(listed)
+    }
+
     /// The shape with an alternative that allows more than `null`: the chosen one of those with objects or lists, otherwise the first.
     fn chosen_branch(&mut self, here: &SchemaShape<'s>) -> Option<SchemaShape<'s>> {
         let (root, group) = (self.root, *here.groups.first()?);
@@ -124,12 +149,15 @@ impl<'s> ExampleWriter<'s> {
         let is_nested =
             |branch: &'s Value| types(branch).is_some_and(|types| types.contains("object") || types.contains("array"));
         let branches: Vec<&'s Value> = group.iter().filter(|branch| !is_null(branch)).collect();
-        let mut form = 0;
-        if branches.len() > 1 && branches.iter().any(|branch| is_nested(branch)) {
-            form = self.choices.get(&group.as_ptr()).copied().unwrap_or(0);
+        let branch = if branches.len() > 1 && branches.iter().any(|branch| is_nested(branch)) {
+            let form = self.choices.get(&group.as_ptr()).copied().unwrap_or(0);
             self.forms.push((group.as_ptr(), branches.len()));
-        }
-        let branch = branches.get(form).copied().or_else(|| group.first())?;
+            branches.get(form)
+        } else {
+            let is_open = |branch: &&&'s Value| shape(root, &[**branch]).allowed().is_none();
+            branches.iter().find(is_open).or_else(|| branches.first())
+        };
+        let branch = branch.copied().or_else(|| group.first())?;
         Some(here.choose(root, 0, branch))
     }
 
@@ -142,14 +170,57 @@ impl<'s> ExampleWriter<'s> {
     }
 }
 
-fn choice(allowed: &[&Value]) -> String {
-    let mut words: Vec<String> = allowed.iter().take(MAX_SHOWN).map(|value| bare(value)).collect();
-    if allowed.len() > MAX_SHOWN {
+/// The only values of a place.
+struct ListedValues<'s> {
+    values: Vec<&'s Value>,
+    /// Whether an alternative of type `null` is allowed too.
+    or_null: bool,
+}
+
+impl<'s> ListedValues<'s> {
+    fn add(&mut self, more: ListedValues<'s>) {
+        self.or_null |= more.or_null;
+        for value in more.values {
+            if !self.values.contains(&value) {
+                self.values.push(value);
+            }
+        }
+    }
+}
+
+/// A constant as it is, or a placeholder with the values to choose from.
+fn choice(allowed: ListedValues<'_>) -> Value {
+    let ListedValues { values, or_null } = allowed;
+    let or_null = or_null && !values.contains(&&Value::Null);
+    let mut words: Vec<String> = values.iter().take(MAX_SHOWN).map(|value| bare(value)).collect();
+    if values.len() > MAX_SHOWN {
         words.push("…".to_owned());
     }
-    match words.as_slice() {
-        [only] => placeholder(&format!("{EXACTLY}{only}")),
-        several => placeholder(&several.join(CHOICE)),
+    Value::String(match (values.as_slice(), words.as_slice()) {
+        ([only], _) if !or_null => return (*only).clone(),
+        (_, [only]) => placeholder(&format!("{only}{CHOICE}null")),
+        (_, several) if or_null => placeholder(&format!("{} or null", several.join(CHOICE))),
+        (_, several) => placeholder(&several.join(CHOICE)),
+    })
+}
+
+fn has_placeholder(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.values().any(has_placeholder),
+        Value::Array(items) => items.iter().any(has_placeholder),
+        Value::String(text) => is_placeholder(text),
+        _ => false,
+    }
+}
+
+/// The value with a placeholder for each constant.
+fn without_values(value: &Value) -> Value {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            Value::Object(map.iter().map(|(key, value)| (key.clone(), without_values(value))).collect())
+        }
+        Value::Array(items) if !items.is_empty() => Value::Array(items.iter().map(without_values).collect()),
+        constant => Value::String(placeholder(&format!("{EXACTLY}{}", bare(constant)))),
     }
 }
 
@@ -176,19 +247,29 @@ fn null_last(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Renders a value as block YAML, for examples only: texts are unquoted, which is safe for placeholders.
+/// Renders a value as block YAML, for examples only: placeholders are unquoted.
 pub(super) fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
-    match value {
-        Value::Object(_) | Value::Array(_) => block(value, 0, &mut text),
-        scalar => text.push_str(&format!("{}\n", bare(scalar))),
-    }
+    block(value, 0, &mut text);
     text
+}
+
+/// A value on one line.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(text) if !is_placeholder(text) => scalar(text, ScalarContext::Block),
+        other => bare(other),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn block(value: &Value, depth: usize, text: &mut String) {
     let blanks = "  ".repeat(depth);
     match value {
+        empty if is_empty(empty) => text.push_str(&format!("{blanks}{empty}\n")),
         Value::Object(map) => {
             for (key, value) in map {
                 text.push_str(&format!("{blanks}{key}:"));
@@ -203,16 +284,17 @@ fn block(value: &Value, depth: usize, text: &mut String) {
                 text.push_str(&format!("{blanks}- {}", inner.trim_start()));
             }
         }
-        scalar => text.push_str(&format!("{blanks}{}\n", bare(scalar))),
+        scalar => text.push_str(&format!("{blanks}{}\n", inline(scalar))),
     }
 }
 
 fn nested(value: &Value, depth: usize, text: &mut String) {
     match value {
+        empty if is_empty(empty) => text.push_str(&format!(" {empty}\n")),
         Value::Object(_) | Value::Array(_) => {
             text.push('\n');
             block(value, depth + 1, text);
         }
-        scalar => text.push_str(&format!(" {}\n", bare(scalar))),
+        scalar => text.push_str(&format!(" {}\n", inline(scalar))),
     }
 }

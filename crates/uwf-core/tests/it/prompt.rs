@@ -471,7 +471,7 @@ fn a_nested_schema_is_shown_as_a_form() {
         - <object>
     settings:
       <key>: <text>
-    kind: <exactly feature>
+    kind: feature
     due: <date or null>
     result:
       value: <number>
@@ -494,7 +494,7 @@ fn a_nested_schema_is_shown_as_a_form() {
         - <object>
     settings:
       <key>: <text>
-    kind: <exactly feature>
+    kind: feature
     due: <date or null>
     result:
       reason: <text>
@@ -525,6 +525,63 @@ fn a_nested_schema_is_shown_as_a_form() {
 
     You may also add these keys: `next` (what should follow), `confidence` (0 to 1), `artifacts` (list of paths), `scope` (the part of the work that is covered).
     ");
+}
+
+/// The YAML example of a schema's form.
+fn yaml_example(schema: &Value) -> String {
+    let role = role();
+    let text = built(&input(&role, schema), &[]).text();
+    text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example").to_owned()
+}
+
+#[test]
+fn alternatives_of_constants_read_like_enum() {
+    let verdicts = json!({"oneOf": [{"const": "accept"}, {"const": "revise", "description": "Small changes"}, {"enum": ["drop"]}]});
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "verdict": verdicts,
+            "each": {"type": "array", "items": verdicts},
+            "grade": {"anyOf": [{"const": 1}, {"const": 2}, {"type": "null"}]},
+            "flag": {"anyOf": [{"const": "set"}, {"type": "null"}]},
+            "free": {"anyOf": [{"const": "auto"}, {"type": "string"}]},
+            "nested": {"oneOf": [{"$ref": "#/$defs/old"}, {"const": "new"}]},
+        },
+        "$defs": {"old": {"anyOf": [{"const": "a"}, {"const": "b"}]}},
+    });
+    insta::assert_snapshot!(yaml_example(&schema), @"
+    ---
+    verdict: <accept | revise | drop>
+    each:
+      - <accept | revise | drop>
+    grade: <1 | 2 or null>
+    flag: <set | null>
+    free: <text>
+    nested: <a | b | new>
+    ---
+    ");
+}
+
+#[test]
+fn constant_in_example_is_its_value() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "status": {"const": "done"}, "version": {"const": 2}, "answer": {"const": "yes"}, "tags": {"const": []},
+            "summary": {"type": "string"},
+        },
+    });
+    insta::assert_snapshot!(yaml_example(&schema), @r#"
+    ---
+    status: done
+    version: 2
+    answer: "yes"
+    tags: []
+    summary: <text>
+    ---
+    "#);
+    let only_constants = json!({"type": "object", "properties": {"status": {"const": "done"}}});
+    assert_eq!(yaml_example(&only_constants), "---\nstatus: <exactly done>\n---\n", "a repeated prompt is no answer");
 }
 
 #[test]
