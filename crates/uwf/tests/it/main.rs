@@ -171,6 +171,7 @@ mod thread_verify;
 mod thread_why;
 mod thread_worktree;
 mod traces;
+mod usage_limit_waits;
 mod usage_limits;
 mod worker;
 mod workflow_graph;

@@ -1,6 +1,7 @@
 //! `uwf thread run`, also `uwf run`
 
 mod branch_lines;
+mod left_out;
 mod limit_wait;
 mod live_line;
 mod run_all;
@@ -61,6 +62,7 @@ use crate::{style, table};
         false => arg,
     }),
     mut_arg("expected", |arg| arg.conflicts_with("prompt")),
+    mut_arg("no_ask", |arg| arg.help("Never ask, even on a terminal, and don't let agents ask a person: their prompts do not offer it")),
     after_help = "Examples:\n  uwf run solve-issue -p 'Fix #42'\n  uwf run release -p 'Release it' --set version=1.2.0\n  uwf run 7Q2M\n  uwf run 7Q2M --steps 3              stop after three steps; exit 30 if there are more\n  uwf run 7Q2M --agent coder=claude   another agent for one role from now on; --agent claude: for all roles\n  uwf run 7Q2M --until reviewer       stop before the reviewer's turn\n  uwf run 7Q2M --no-ask               exit 20 if a person must answer, instead of asking here\n  uwf run 7Q2M --wait                 wait for the end of usage limits\n  uwf run --all --jobs 4              all active threads, four at once\n  uwf run --all --here                all active threads of this project\n  uwf run 7Q2M M3KX                   several threads; the report is a list\n  uwf run solve-issue -p 'Fix #42' --label ticket=42\n  uwf run --workflow nightly --yes    all active threads of a workflow"
 )]
 pub(crate) struct Args {
@@ -171,7 +173,13 @@ pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
             return PrintableReport::new(&RunReport::so_far(report, 0));
         }
         let first = std::mem::take(&mut expected);
-        let report = match one_step(context, &thread, first, &mut signals, &mut progress) {
+        let request = StepRequest {
+            expected_head: first.head,
+            expected_attempt: first.attempt,
+            no_ask: args.no_ask.no_ask,
+            ..StepRequest::plain(thread.clone())
+        };
+        let report = match one_step(context, &request, &mut signals, &mut progress) {
             Ok(report) => report,
             Err(error) => match completed_before(context, &thread, &error, first, Some(&signals)) {
                 Some(report) => return PrintableReport::new(&RunReport::ended(report, args.exit_code)),
@@ -395,17 +403,14 @@ fn known_thread(
 /// Runs one step with progress on stderr: a live line on a terminal, a line per branch, and one line per step.
 fn one_step(
     context: &CommandContext,
-    thread: &ThreadId,
-    expected: AnswerPrecondition,
+    request: &StepRequest,
     signals: &mut SignalListener,
     progress: &mut RunProgress<'_>,
 ) -> Result<StepReport, CommandError> {
-    let (expected_head, expected_attempt) = (expected.head, expected.attempt);
-    let request = StepRequest { expected_head, expected_attempt, ..StepRequest::plain(thread.clone()) };
-    let mut setups = BranchSetups::before(&context.home, thread);
+    let mut setups = BranchSetups::before(&context.home, &request.thread);
     let begun = Instant::now();
     progress.begin();
-    let report = in_keeper(&context.home, &request, signals, &mut || progress.show());
+    let report = in_keeper(&context.home, request, signals, &mut || progress.show());
     progress.end();
     step::print_setups(context, &mut setups);
     let report = report?;

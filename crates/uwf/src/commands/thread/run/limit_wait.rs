@@ -1,6 +1,6 @@
 //! Waiting for the end of a usage limit, or for the reply to a question until `askTimeout`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use json_cas::NodeHash;
 use uwf_core::config::{LONGEST_RETRY_WAIT, USUAL_RETRY_WAIT};
@@ -21,6 +21,9 @@ const MOST_LIMITS: u32 = 30;
 
 /// Time between two looks whether a person has replied, in milliseconds.
 const LOOK: u64 = 200;
+
+/// Time between two looks whether a thread has ended on another machine.
+const STORE_LOOK: Duration = Duration::from_secs(10);
 
 /// The usage limits in a row at the head of a thread. A notice may say again and again that its limit ends at once.
 #[derive(Debug, Clone, Default)]
@@ -59,7 +62,28 @@ pub(super) fn waits(context: &CommandContext, thread: &ThreadId) -> bool {
     marks::get(&context.home, thread, ThreadMark::Waiting).is_some()
 }
 
-/// Waits until a time in Unix milliseconds, until a stop signal, or until a person has replied. Says why.
+/// Looks whether a thread that waits has ended meanwhile.
+#[derive(Debug, Clone, Default)]
+pub(super) struct EndWatch {
+    /// When the head was read last.
+    looked_at: Option<Instant>,
+}
+
+impl EndWatch {
+    /// Whether the thread has ended. Its end on this machine is seen at once.
+    pub(super) fn has_ended(&mut self, context: &CommandContext, thread: &ThreadId) -> bool {
+        let has = |mark| marks::get(&context.home, thread, mark).is_some();
+        let is_marked = has(ThreadMark::Limited) || has(ThreadMark::Waiting);
+        // Don't read the head at each look: the store may be far away. An end on this machine removes the marks.
+        if is_marked && self.looked_at.is_some_and(|at| at.elapsed() < STORE_LOOK) {
+            return false;
+        }
+        self.looked_at = Some(Instant::now());
+        matches!(context.home.heads().read(thread.as_str()), Ok(None))
+    }
+}
+
+/// Waits until a time in Unix milliseconds, until a stop signal, until a person has replied, or until the thread has ended. Says why.
 pub(super) fn wait(
     context: &CommandContext,
     thread: &ThreadId,
@@ -71,12 +95,12 @@ pub(super) fn wait(
     if !left.is_zero() {
         context.printer.talk(&format!("waiting {}: {}", table::duration(left), one_line(&why.error)));
     }
-    // The next step reports the signal.
-    if why.kind != ErrorKind::Waiting {
-        let _ = signals.wait_until(until);
-        return;
-    }
-    while !self::left(until).is_zero() && waits(context, thread) {
+    let mut watch = EndWatch::default();
+    let continues = |watch: &mut EndWatch| {
+        (why.kind == ErrorKind::Waiting && !waits(context, thread)) || watch.has_ended(context, thread)
+    };
+    while !self::left(until).is_zero() && !continues(&mut watch) {
+        // The next step reports the signal.
         if signals.wait_until(until.min(ids::now_ms().saturating_add(LOOK))).is_some() {
             return;
         }

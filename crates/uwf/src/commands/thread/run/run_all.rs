@@ -24,7 +24,8 @@ use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::ThreadRow;
 
-use super::limit_wait::{self, LimitStreak};
+use super::left_out;
+use super::limit_wait::{self, EndWatch, LimitStreak};
 use crate::ask::TerminalAsker;
 use crate::commands::thread::args::filter::ThreadFilterArgs;
 use crate::commands::thread::args::selection::{self, YesArg};
@@ -67,24 +68,32 @@ struct QueuedRun {
     until: Option<String>,
     /// Maximum number of steps.
     most: Option<u64>,
+    /// Don't let agents ask a person.
+    no_ask: bool,
     /// Unix milliseconds of the end of a usage limit or of a question, before which it is not run.
     due: u64,
     /// Whether it is run as soon as it no longer waits for a reply.
     waits: bool,
+    /// Its result, if the command ends before that.
+    stopped: Option<ThreadResult>,
     /// The usage limits that it has reached.
     limits: LimitStreak,
+    /// Looks whether it has ended meanwhile.
+    watch: EndWatch,
 }
 
 impl QueuedRun {
     /// Whether it can run now.
-    fn is_due(&self, context: &CommandContext) -> bool {
-        limit_wait::left(self.due).is_zero() || (self.waits && !limit_wait::waits(context, &self.thread))
+    fn is_due(&mut self, context: &CommandContext) -> bool {
+        limit_wait::left(self.due).is_zero()
+            || (self.waits && !limit_wait::waits(context, &self.thread))
+            || self.watch.has_ended(context, &self.thread)
     }
 
     /// The rest of a run that has reached a usage limit, or waits for a reply.
     fn rest(mut self, context: &CommandContext, steps_before: u64, (end, waits): (u64, bool)) -> Option<QueuedRun> {
         self.due = self.limits.next(context, &self.thread, end)?;
-        self.waits = waits;
+        (self.waits, self.watch) = (waits, EndWatch::default());
         let made = steps(context, &self.thread).saturating_sub(steps_before);
         // A run without a step to make ends at once, before the next limit.
         let most = self.most.map(|most| most.saturating_sub(made));
@@ -158,9 +167,9 @@ pub(super) fn run(
     named: &[String],
     filters: &ThreadFilterArgs,
 ) -> CommandResult {
-    let wanted = match named {
+    let (wanted, left_out) = match named {
         [] => filtered(context, all, filters)?,
-        named => heads(context, selection::named(context, named)?)?,
+        named => (heads(context, selection::named(context, named)?)?, Vec::new()),
     };
     let queued = queued(context, all, wanted)?;
     match all.is_all {
@@ -171,16 +180,17 @@ pub(super) fn run(
         }
     }
     let mut signals = SignalListener::listen()?;
+    left_out::say(context, &left_out);
+    let mut ended = left_out::results(&left_out, queued.is_empty());
     let mut waiting = queued;
     let (send, receive) = mpsc::channel();
     let mut running: BTreeMap<ThreadId, RunningThread> = BTreeMap::new();
-    let mut ended: Vec<ThreadResult> = Vec::new();
     let mut stop = None;
     let printer = &context.printer;
     std::thread::scope(|scope| {
         loop {
             while stop.is_none() && running.len() < all.jobs {
-                let Some(at) = waiting.iter().position(|run| run.is_due(context)) else { break };
+                let Some(at) = waiting.iter_mut().position(|run| run.is_due(context)) else { break };
                 let run = waiting.remove(at);
                 let (thread, steps) = (run.thread.clone(), steps(context, &run.thread));
                 let (child, files) = start(context, &run)?;
@@ -210,13 +220,14 @@ pub(super) fn run(
                         let left = table::duration(limit_wait::left(rest.due));
                         let what = if rest.waits { "a reply" } else { "the end of a usage limit" };
                         printer.talk(&format!("{} waits {left} for {what}", over.thread));
-                        waiting.push(rest);
+                        waiting.push(QueuedRun { stopped: Some(over), ..rest });
                     }
                     None => ended.push(over),
                 }
             }
         }
     })?;
+    ended.extend(waiting.into_iter().filter_map(|run| run.stopped));
     ended.sort_by(|one, other| one.thread.cmp(&other.thread));
     let code = match stop {
         Some(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
@@ -231,14 +242,16 @@ struct WantedRun {
     workflow: Option<NodeHash>,
     due: u64,
     waits: bool,
+    stopped: Option<ThreadResult>,
 }
 
-/// The threads that filters select, oldest first. Child threads are skipped: their parents run them.
+/// The threads that filters select, and those that are left out because they are at a limit or wait, oldest first. Child threads are
+/// skipped: their parents run them.
 fn filtered(
     context: &CommandContext,
     all: &RunAllOptions,
     filters: &ThreadFilterArgs,
-) -> Result<Vec<WantedRun>, CommandError> {
+) -> Result<(Vec<WantedRun>, Vec<ThreadRow>), CommandError> {
     // A thread whose usage limit or wait is over is as good as active.
     let is_due = |row: &ThreadRow| row.until.is_some_and(|until| all.wait || limit_wait::left(until).is_zero());
     let is_wanted = |row: &ThreadRow| {
@@ -247,14 +260,16 @@ fn filtered(
             || (all.stuck && row.state == ThreadState::Stuck)
             || is_due(row)
     };
-    let rows = selection::rows(context, filters, &[], is_wanted)?;
-    Ok(rows
-        .into_iter()
-        .map(|row| {
-            let (due, waits) = (row.until.unwrap_or_default(), row.state == ThreadState::Waiting);
-            WantedRun { thread: row.thread, workflow: row.workflow, due, waits }
-        })
-        .collect())
+    let rows = selection::rows(context, filters, &[], |row| is_wanted(row) || left_out::can_be(row))?;
+    let (wanted, left_out): (Vec<ThreadRow>, Vec<ThreadRow>) = rows.into_iter().partition(is_wanted);
+    let wanted = wanted.into_iter().map(|row| WantedRun {
+        due: row.until.unwrap_or_default(),
+        waits: row.state == ThreadState::Waiting,
+        stopped: row.until.map(|_| left_out::result(&row)),
+        workflow: row.workflow,
+        thread: row.thread,
+    });
+    Ok((wanted.collect(), left_out))
 }
 
 /// Named threads. The run of a thread that can't run reports why.
@@ -262,7 +277,7 @@ fn heads(context: &CommandContext, threads: Vec<ThreadId>) -> Result<Vec<WantedR
     let mut wanted = Vec::new();
     for thread in threads {
         let workflow = Thread::active(&context.home, &thread).ok().map(|(loaded, _)| loaded.start.workflow);
-        wanted.push(WantedRun { thread, workflow, due: 0, waits: false });
+        wanted.push(WantedRun { thread, workflow, due: 0, waits: false, stopped: None });
     }
     Ok(wanted)
 }
@@ -280,9 +295,12 @@ fn queued(
             thread: run.thread,
             until: all.until.clone().filter(|_| has_role),
             most: all.most,
+            no_ask: !all.asks,
             due: run.due,
             waits: run.waits,
+            stopped: run.stopped,
             limits: LimitStreak::default(),
+            watch: EndWatch::default(),
         }
     });
     Ok(queued.collect())
@@ -348,6 +366,7 @@ fn start(context: &CommandContext, run: &QueuedRun) -> Result<(Child, UwfOutputF
     let mut args: Vec<String> = ["--format", "json", "run", run.thread.as_str()].map(str::to_owned).into();
     args.extend(run.until.iter().map(|role| format!("--until={role}")));
     args.extend(run.most.map(|most| format!("--steps={most}")));
+    args.extend(run.no_ask.then(|| "--no-ask".to_owned()));
     let home = &context.home;
     let call = UwfCall::new(home.bin(), &context.cwd, args).variable(ROOT_VARIABLES[0], home.root());
     let started = call.command().and_then(|(mut command, files)| {
