@@ -146,6 +146,24 @@ fn thread_waits_for_first_of_all_limits() {
 }
 
 #[test]
+fn later_limit_of_fallback_delays_nothing() {
+    let (home, thread) = failing("fallback: o", "echo 'usage limit, try again in 1 hour' >&2; exit 1");
+    home.script("other", "#!/bin/sh\necho 'usage limit, try again in 5 hours' >&2\nexit 1\n");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert!(ran.stderr.contains("agent `w` is at its usage limit until"), "{}", ran.stderr);
+    let (_, error) = ran.error().unwrap();
+    let until = error["error"]["until"].as_u64().unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    assert!(u128::from(until).abs_diff(now + 3_600_000) < 300_000, "the end of the first limit: {error}");
+    for shown in [home.json(&["thread", "show", &thread]), home.json(&["thread", "list"])[0].clone()] {
+        assert_eq!((&shown["state"], &shown["until"]), (&json!("limited"), &json!(until)), "{shown}");
+    }
+    let again = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(again.error().unwrap().1["error"]["until"], until, "{}", again.transcript());
+}
+
+#[test]
 fn stopped_wait_leaves_failed_attempt() {
     let (home, thread) = failing("retry: { wait: 10m, on: unknown }", "echo 'no idea' >&2; exit 1");
     let mut step = home.command(&["thread", "step", &thread]).spawn().unwrap();

@@ -90,15 +90,26 @@ impl StepInProgress<'_, '_> {
         Some((opened.agent.name.clone(), closed.failure?))
     }
 
-    /// The error of a failed step. The usage limit of a fallback is not the reason if another agent can be tried now.
+    /// The error of a failed step. The usage limit of a fallback is not the reason if another agent can be tried now, or earlier.
     fn last_error(&self, error: Error) -> Error {
-        let earlier = error.limit_end().and_then(|_| self.failed.borrow_mut().take_other_than_limit());
-        let Some(earlier) = earlier else { return error };
-        // The thread is marked with the limit.
-        if let Some(last) = recorded::read(self.home, &self.thread.id).ok().flatten().filter(|_| self.still_active()) {
-            self.mark_error(ThreadMark::Stuck, &last.opened.role, &earlier);
+        let Some(until) = error.limit_end() else { return error };
+        let last = recorded::read(self.home, &self.thread.id).ok().flatten();
+        let Some(role) = last.map(|last| last.opened.role) else { return error };
+        let other = self.failed.borrow_mut().take_other_than_limit();
+        let (mark, reason) = match other {
+            Some(other) => (ThreadMark::Stuck, other),
+            None => match self.first_limit(&role) {
+                Ok(Some((first, agent))) if first < until => {
+                    (ThreadMark::Limited, Error::usage_limit(&agent, first, "").hints(error.hints))
+                }
+                _ => return error,
+            },
+        };
+        // The thread is marked with the limit of the fallback.
+        if self.still_active() {
+            self.mark_error(mark, &role, &reason);
         }
-        earlier
+        reason
     }
 
     fn after(&self, agent: &str, failure: AttemptFailure) -> NextAttempt {
@@ -141,17 +152,25 @@ impl StepInProgress<'_, '_> {
         if let Some(error) = self.failed.borrow_mut().take_other_than_limit() {
             return Err(error);
         }
+        Err(match self.first_limit(role)? {
+            Some((until, agent)) => self.at_limit(role, &agent, until),
+            None => Error::agent_failed(format!("no agent is left for role `{role}`")),
+        })
+    }
+
+    /// The usage limit that ends first of the agents that can play a role: when it ends, and the name of its agent.
+    fn first_limit(&self, role: &str) -> Result<Option<(u64, String)>> {
+        if self.request.agent.is_some() {
+            return Ok(None);
+        }
         let failed = self.failed.borrow();
-        let candidates = self.plan.candidates(role)?;
         let until = |agent: &AgentSpec| {
             let known = self.plan.usage_limit(self.home, agent).map(|limit| limit.until);
             known.or_else(|| failed.given_up.get(&agent.name)?.limit_end())
         };
-        let limits = candidates.iter().filter_map(|agent| Some((until(agent)?, &agent.name)));
-        Err(match limits.min_by_key(|(until, _)| *until) {
-            Some((until, agent)) => self.at_limit(role, agent, until),
-            None => Error::agent_failed(format!("no agent is left for role `{role}`")),
-        })
+        let candidates = self.plan.candidates(role)?;
+        let limits = candidates.into_iter().filter_map(|agent| Some((until(&agent)?, agent.name)));
+        Ok(limits.min_by_key(|(until, _)| *until))
     }
 
     /// The refusal of an attempt by an agent that is at its usage limit. The thread is marked with it.
