@@ -26,8 +26,8 @@ use uwf_core::workflow::is_text;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::agents::{AgentSpec, delegation};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
-use uwf_engine::attempt::child_threads::Child;
-use uwf_engine::attempt::recorded::AttemptOpening;
+use uwf_engine::attempt::child_threads::{self, Child};
+use uwf_engine::attempt::recorded::{self, AttemptOpening};
 use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::attempt::{elsewhere, keeper, leftover};
 use uwf_engine::root::history::{self, HistoryLine};
@@ -160,13 +160,20 @@ pub(crate) fn drive_branch(
     drive_with(home, child, relay, signals)
 }
 
+/// Whether the step that plays a child thread may ask a person.
+fn may_ask(home: &Home, child: &ThreadId) -> bool {
+    let parent = child_threads::parent_of(home, child);
+    let attempt = parent.and_then(|parent| recorded::read(home, &parent).ok().flatten());
+    attempt.is_none_or(|attempt| attempt.opened.ask.asks())
+}
+
 fn drive_with(
     home: &Home,
     child: &ThreadId,
     mut relay: ChildOutputRelay<'_>,
     signals: &mut SignalListener,
 ) -> Result<HistoryLine> {
-    let request = StepRequest::plain(child.clone());
+    let request = StepRequest { no_ask: !may_ask(home, child), ..StepRequest::plain(child.clone()) };
     let mut overtaken = 0;
     loop {
         if home.heads().read(child.as_str())?.is_none() {

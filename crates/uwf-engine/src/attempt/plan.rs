@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use json_cas::NodeHash;
-use uwf_core::config::{self, UwfConfig};
+use uwf_core::config::{self, QuestionPolicy, UwfConfig};
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{ReachedLimit, ThreadLimits, UsageAmount};
 use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
@@ -103,6 +103,13 @@ impl StepPlan {
             }
             known => known,
         }
+    }
+
+    /// The plan of a step during which no person answers.
+    #[must_use]
+    pub fn without_questions(mut self) -> StepPlan {
+        self.config.ask = QuestionPolicy::Never;
+        self
     }
 
     /// The role's data.

@@ -78,6 +78,9 @@ pub struct StepRequest {
     /// Whether to forget the usage limits of the thread's agents first: a person wants to try now.
     #[serde(default)]
     pub forget_limits: bool,
+    /// Whether no person answers, so that agents are not offered to ask.
+    #[serde(default)]
+    pub no_ask: bool,
 }
 
 impl StepRequest {
@@ -92,6 +95,7 @@ impl StepRequest {
             expected_head: None,
             expected_attempt: None,
             forget_limits: false,
+            no_ask: false,
         }
     }
 }
@@ -131,6 +135,7 @@ pub fn perform(
     newest_attempt::check(home, &thread.id, head.hash, request.expected_attempt)?;
     refuse_paused(home, &thread.id)?;
     let plan = settled(&thread, request.cwd.as_ref())?;
+    let plan = if request.no_ask { plan.without_questions() } else { plan };
     refuse_group(&thread, &plan)?;
     if request.forget_limits {
         plan.forget_limits(home)?;

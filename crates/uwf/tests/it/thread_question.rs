@@ -4,7 +4,7 @@ use std::fs;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
+use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::terminal::session_in;
 use crate::fixtures::text::{json_lines, plain};
@@ -53,6 +53,40 @@ fn configuration_forbids_questions() {
         assert_eq!(ran.code, Some(41), "{output}: {ran:?}");
         assert!(!prompt().contains(offer), "{output}");
         assert_eq!(state(&home, &thread), "stuck");
+    }
+}
+
+#[test]
+fn no_ask_offers_agent_no_question() {
+    let home = home();
+    home.script("worker", "#!/bin/sh\ncat > prompt.txt\nprintf -- '---\\nn: 1\\n---\\n'\n");
+    home.config(
+        "agents:\n  w: { command: worker, output: text }\n  c: { command: uwf-workflow, args: [count-rounds] }\n\
+         defaultAgent: w\nagentOverrides: { outer: { worker: c } }\n",
+    );
+    home.put("count-rounds", &counting_workflow(1));
+    home.put("outer", &counting_workflow(1).replace("count-rounds", "outer"));
+    let prompt = || fs::read_to_string(home.work().join("prompt.txt")).unwrap();
+    for (args, workflow) in [
+        (&["run"][..], "count-rounds"),
+        (&["run"], "outer"),
+        (&["thread", "step"], "count-rounds"),
+        (&["run", "--all"], "count-rounds"),
+    ] {
+        let thread = home.start(workflow, "count");
+        let mut words = args.to_vec();
+        if args.last() != Some(&"--all") {
+            words.push(&thread);
+        }
+        words.push("--no-ask");
+        let ran = home.uwf(&words);
+        assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.transcript());
+        assert!(!prompt().contains("needs_input"), "{words:?}: {}", prompt());
+    }
+    let thread = home.start("count-rounds", "count");
+    for (options, offers) in [(&[][..], true), (&["--no-ask"], false)] {
+        let planned = home.json(&[&["thread", "step", &thread, "--dry-run"], options].concat());
+        assert_eq!(text(&planned, "prompt").contains("needs_input"), offers, "{planned}");
     }
 }
 

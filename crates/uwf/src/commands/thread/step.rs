@@ -75,6 +75,9 @@ pub(crate) struct Args {
     /// the agent.
     #[arg(long, conflicts_with_all = ["agent", "dry_run"])]
     reextract: bool,
+    /// Don't let agents ask a person: their prompts do not offer it.
+    #[arg(long)]
+    no_ask: bool,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -94,7 +97,7 @@ impl Args {
         let which = ThreadArg::named(thread);
         let (output, cwd, cwd_if_unknown) = (None, None, None);
         let (explain, dry_run, reextract) = (false, false, false);
-        let forget_limits = false;
+        let (no_ask, forget_limits) = (false, false);
         Args {
             which,
             expect,
@@ -106,6 +109,7 @@ impl Args {
             explain,
             dry_run,
             reextract,
+            no_ask,
             exit_code,
             forget_limits,
         }
@@ -287,9 +291,9 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let agent = args.agent.map(|agent| AgentReference { agent, output: args.output });
     let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
     let (explain, reextract) = (args.explain, args.reextract);
-    let forget_limits = args.forget_limits;
+    let (forget_limits, no_ask) = (args.forget_limits, args.no_ask);
     let request =
-        StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt, forget_limits };
+        StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt, forget_limits, no_ask };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
@@ -362,6 +366,7 @@ fn dry_run(context: &CommandContext, request: &StepRequest) -> CommandResult {
     newest_attempt::check(home, &request.thread, head.hash, request.expected_attempt)?;
     let thread = Thread::load_at(home, request.thread.clone(), head.hash)?;
     let plan = StepPlan::load(&thread, request.cwd.as_ref())?;
+    let plan = if request.no_ask { plan.without_questions() } else { plan };
     let decision = moderate::next(&thread, &plan.workflow)?;
     let mut report = DryRun {
         workflow: thread.start.workflow,

@@ -88,6 +88,7 @@ fn each_key_is_answered_by_its_own_line() {
 #[test]
 fn no_ask_leaves_terminal_run_waiting() {
     let (home, thread) = asking(0);
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20), "the agent was offered to ask");
     let seen = session(&home, &["run", &thread, "--no-ask"], &[]);
     assert_eq!(seen.code, Some(20), "{}", seen.shown);
     let shown = plain(&seen.shown);
