@@ -1,5 +1,6 @@
 //! An agent as a step runs it, and its command line.
 
+mod account;
 pub mod ask_program;
 pub mod delegation;
 
@@ -8,9 +9,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use json_cas::xxh64;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uwf_core::agent_name::{AgentName, COMMAND_LINE};
 use uwf_core::config::{self, EXTRACT, ExitMeaning, OutputMode, SandboxPolicy, UwfConfig};
 use uwf_core::model_option;
@@ -249,17 +249,6 @@ impl AgentSpec {
         let is_followed =
             model_option::is_known(&self.command) && model_option::in_arguments(&self.command, &self.args).is_none();
         self.hints.model.clone().filter(|_| is_followed)
-    }
-
-    /// A hash of what decides whose account it uses. A script of the workspace may be another one elsewhere.
-    pub(crate) fn account(&self, workspace: &Path) -> String {
-        let is_of_workspace = |word: &String| Path::new(word).is_relative() && workspace.join(word).is_file();
-        let is_script =
-            (self.command.contains('/') && is_of_workspace(&self.command)) || self.args.iter().any(is_of_workspace);
-        let node::AgentNode { command, args, config, .. } = self.payload();
-        // The model of a role is for its work; the account stays the same.
-        let parts = json!([command, args, config, self.model, self.env, self.set, is_script.then_some(workspace)]);
-        xxh64(parts.to_string().as_bytes()).to_string()
     }
 
     /// The built-in agent that its command names, if no such program is on `PATH` or the program is a link to this one.

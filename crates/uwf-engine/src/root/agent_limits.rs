@@ -1,7 +1,7 @@
 //! Usage limits that agents of this machine have reached: a small file for each agent, so that no thread starts an agent that would fail.
 //!
-//! A limit belongs to the agent's account, which its command, its arguments and its settings stand for. Two agents may share an account, but
-//! uwf can't know that.
+//! A limit belongs to the account and the model of an agent, which `attempt/agents/account.rs` finds out from its settings. Two agents with
+//! different programs may share an account, but uwf can't know that.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;

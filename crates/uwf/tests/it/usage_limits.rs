@@ -147,6 +147,25 @@ fn limit_belongs_to_program_not_to_name() {
 }
 
 #[test]
+fn limit_is_shared_by_aliases_of_one_program() {
+    let home = home();
+    home.script("claude", &script("echo 'usage limit, try again in 2 hours' >&2; exit 1"));
+    home.config(
+        "agents:\n  coder: { command: claude, args: [-p, --permission-mode, acceptEdits], output: text, timeout: 20m }\n  \
+         reader: { command: claude, args: [-p], output: text, env: { THEME: dark } }\n  \
+         large: { command: claude, args: [-p, --model, large], output: text }\ndefaultAgent: coder\n",
+    );
+    let first = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["thread", "step", &first]).code, Some(30));
+    let start =
+        |agent: &str| text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--agent", agent]), "thread");
+    let ran = home.uwf(&["thread", "step", &start("reader")]);
+    assert_eq!((ran.code, starts(&home)), (Some(30), 1), "the same account: {}", ran.transcript());
+    let ran = home.uwf(&["thread", "step", &start("large")]);
+    assert_eq!((ran.code, starts(&home)), (Some(30), 2), "another model may have another limit: {}", ran.transcript());
+}
+
+#[test]
 fn unwritable_limit_stops_no_thread() {
     let (home, thread) = with_worker(1, "output: json", &script("echo 'usage limit' >&2; exit 1"));
     fs::write(home.root().join("limits"), "").unwrap();
