@@ -32,6 +32,8 @@ pub struct AttemptUsage {
     pub duration_ms: u64,
     /// Whether it failed.
     pub has_failed: bool,
+    /// Whether it is in progress: neither a step nor a failed attempt yet.
+    pub is_running: bool,
     /// Whether it takes no model: a person, a script. Then its cost is known to be 0.
     pub is_free: bool,
     /// Usage of the model that read its answer, if one did. It isn't part of `tokens`, because that model has its own price.
@@ -215,6 +217,9 @@ pub struct SpendingTotals {
     pub steps: usize,
     /// Runs that failed.
     pub failed_attempts: usize,
+    /// Runs of models in progress, whose numbers are minimums.
+    #[serde(skip)]
+    pub running: usize,
     /// Known tokens.
     pub tokens: TokenSums,
     /// Runs with unknown or incomplete tokens.
@@ -270,7 +275,11 @@ fn sums_of_amounts<'de, D: Deserializer<'de>>(
 impl SpendingTotals {
     /// Adds a run. The prices apply if the provider has not reported the cost.
     pub fn add(&mut self, run: &AttemptUsage, prices: RunPrices<'_>) {
-        *(if run.has_failed { &mut self.failed_attempts } else { &mut self.steps }) += 1;
+        match (run.is_running, run.has_failed) {
+            (true, _) => self.running += usize::from(!run.is_free),
+            (false, true) => self.failed_attempts += 1,
+            (false, false) => self.steps += 1,
+        }
         self.duration_ms = self.duration_ms.saturating_add(run.duration_ms);
         self.add_parts(run.parts(prices));
     }
@@ -303,7 +312,9 @@ impl SpendingTotals {
 
     /// Adds the total of other runs.
     pub fn merge(&mut self, other: SpendingTotals) {
-        let SpendingTotals { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = other;
+        let SpendingTotals { steps, failed_attempts, running, tokens, tokens_unknown, cost, cost_unknown, duration_ms } =
+            other;
+        self.running = self.running.saturating_add(running);
         self.steps = self.steps.saturating_add(steps);
         self.failed_attempts = self.failed_attempts.saturating_add(failed_attempts);
         self.tokens.merge(tokens);

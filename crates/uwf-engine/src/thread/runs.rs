@@ -94,8 +94,8 @@ impl<'h> RunReader<'h> {
         let reading = self.reading(read);
         let (tokens, is_partial) =
             self.tokens(session.tokens.as_ref().map(|whole| without(whole, reading.as_ref())), own);
-        let run =
-            AttemptUsage { tokens, is_partial, duration_ms: session.duration_ms, has_failed: false, is_free, reading };
+        let duration_ms = session.duration_ms;
+        let run = AttemptUsage { tokens, is_partial, duration_ms, is_free, reading, ..AttemptUsage::default() };
         let own = KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp };
         // The session of a failed branch is not a run: its own thread has the runs.
         let mut runs = if failed_branch.is_some() { Vec::new() } else { vec![own] };
@@ -122,7 +122,8 @@ impl<'h> RunReader<'h> {
         let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);
         let duration_ms =
             turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).fold(0, number::sum);
-        let run = AttemptUsage { tokens, is_partial, duration_ms, has_failed: true, is_free, reading: None };
+        let run =
+            AttemptUsage { tokens, is_partial, duration_ms, has_failed: true, is_free, ..AttemptUsage::default() };
         Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
     }
 

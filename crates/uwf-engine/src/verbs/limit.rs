@@ -5,8 +5,9 @@ use std::time::Duration;
 use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
-use uwf_core::config::UwfConfig;
+use uwf_core::config::{DEFAULT_CURRENCY, UwfConfig};
 use uwf_core::number::{self, MAX_MONEY};
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::{ThreadLimits, UsageAmount};
 
@@ -97,6 +98,16 @@ pub struct LimitReport {
     pub notes: Vec<String>,
 }
 
+impl LimitReport {
+    /// The report with the usage of the attempt in progress. No limit counts it before the attempt has ended.
+    fn with_attempt_in_progress(mut self, spent: &SpendingTotals) -> LimitReport {
+        self.used.tokens = self.used.tokens.max(spent.tokens.total());
+        let dollars = spent.by_currency().get(DEFAULT_CURRENCY).copied().unwrap_or_default();
+        self.used.cost = self.used.cost.max(dollars);
+        self
+    }
+}
+
 /// Usage and limits of a thread.
 ///
 /// # Errors
@@ -112,7 +123,10 @@ fn limits(now: &ThreadNow<'_>) -> Result<LimitReport> {
     let used = spent::used(thread, &plan.config, &now.failed(), None)?;
     let age = now.end.as_ref().map_or_else(|| plan::age(thread), |end| plan::age_at(thread, end.completed_at));
     let why = now.reason.as_ref().filter(|_| now.state == ThreadState::Limited).map(|reason| reason.why.clone());
-    Ok(report(&thread.id, (now.state, why), plan.limits(), (used, unknown(now, &plan.config)), age))
+    let spent = cost::of_thread(now, &plan.config, CostBy::Thread).total;
+    let unknown = (spent.tokens_unknown, spent.cost_unknown);
+    let report = report(&thread.id, (now.state, why), plan.limits(), (used, unknown), age);
+    Ok(report.with_attempt_in_progress(&spent))
 }
 
 /// The limits to raise so that a limited thread continues; `None` if it is at another limit, or if they can't be read.

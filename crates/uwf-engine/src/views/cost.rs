@@ -1,11 +1,12 @@
 //! `thread cost`: the costs of threads, from the details of their steps and of failed attempts.
 //!
 //! Each step takes two reads: its node and its detail. Its turns are also read if the detail has no tokens, or if a model read the answer.
-//! Each failed attempt takes one read, and one for each of its turns. A step that several threads share is read once, and counts once in
+//! Each failed attempt takes one read, and one for each of its turns. An attempt in progress counts with what its trace says so far. A step that several threads share is read once, and counts once in
 //! the total.
 
 mod csv;
 mod group_place;
+mod in_progress;
 mod memory;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -294,6 +295,8 @@ struct CostLedger<'h> {
     /// Threads whose failed attempts are in the total. Their nodes can't be counted like steps: two attempts of a thread may have the same
     /// node.
     tried: HashSet<ThreadId>,
+    /// Threads whose attempt in progress is in the total.
+    playing: HashSet<ThreadId>,
     /// Steps that occurred more than once.
     shared: HashSet<NodeHash>,
     unpriced: BTreeSet<Option<String>>,
@@ -328,6 +331,7 @@ impl<'h> CostLedger<'h> {
             total: SpendingTotals::default(),
             counted: HashSet::new(),
             tried: HashSet::new(),
+            playing: HashSet::new(),
             shared: HashSet::new(),
             unpriced: BTreeSet::new(),
             unreadable: Vec::new(),
@@ -358,6 +362,7 @@ impl<'h> CostLedger<'h> {
         if let Some(record) = standing.record {
             self.failures(&mut account, thread, standing.head, record);
         }
+        self.in_progress(&account, thread, standing.head);
         self.children_without_step(&mut account, thread, standing.head, 0);
         if self.by == CostBy::Thread && self.since == 0 && self.until == u64::MAX {
             // A thread without costs also gets a row.
@@ -442,6 +447,7 @@ impl<'h> CostLedger<'h> {
             if let Some(record) = RecordSign::from_file(&home.record_file(&child.id)) {
                 self.failures(account, &child.id, child.head, record);
             }
+            self.in_progress(account, &child.id, child.head);
             self.children_without_step(account, &child.id, child.head, depth + 1);
         }
         (account.workflow, account.place) = (own, place);
@@ -458,6 +464,14 @@ impl<'h> CostLedger<'h> {
         }
     }
 
+    /// Adds the attempt in progress, if there is one.
+    fn in_progress(&mut self, account: &CostAccount, thread: &ThreadId, head: NodeHash) {
+        if let Some(run) = in_progress::run(self.reader.home, self.config, thread, head) {
+            let is_new = self.playing.insert(thread.clone());
+            self.run(account, &run, is_new);
+        }
+    }
+
     fn run(&mut self, account: &CostAccount, known: &KnownRun, is_new: bool) {
         if !(self.since..self.until).contains(&known.at_ms) {
             return;
@@ -470,7 +484,9 @@ impl<'h> CostLedger<'h> {
             let (mut of_agent, mut of_reading) = (SpendingTotals::default(), SpendingTotals::default());
             of_agent.add(&alone, prices);
             known.run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
-            let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
+            // The cost of an attempt in progress is incomplete, whatever the price of its model.
+            let unpriced =
+                [(of_agent, &known.model), (of_reading, &reader)].into_iter().filter(|_| !known.run.is_running);
             self.unpriced.extend(unpriced.filter(|(spent, _)| spent.cost_unknown > 0).map(|(_, model)| model.clone()));
         }
         // A row of a thread counts all its steps; any other row counts shared steps once, like the total.

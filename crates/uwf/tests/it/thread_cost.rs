@@ -3,6 +3,7 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::fixtures::review::{damage, hashes, step};
@@ -32,6 +33,39 @@ pub(crate) fn spending_home(more: &str) -> TestHome {
     ));
     home.put("count-rounds", &counting_workflow(3));
     home
+}
+
+#[test]
+fn usage_so_far_is_minimum_while_agent_works() {
+    let home = spending_home("");
+    let turn = r#"{"type": "turn", "output": "I look.", "tokens": {"input": 1200, "output": 34, "cost": 0.25}}"#;
+    let answer =
+        r#"{"type": "turn", "output": "---\nn: 1\n---\n", "tokens": {"input": 10, "output": 1, "cost": 0.25}}"#;
+    home.script(
+        "tracer",
+        &format!(
+            "#!/bin/sh\ncat > /dev/null\nwhile [ ! -e ready ]; do sleep 0.05; done\nprintf '%s\\n' '{turn}'\n\
+             while [ ! -e go ]; do sleep 0.05; done\nprintf '%s\\n' '{answer}'\n"
+        ),
+    );
+    let thread = home.start("count-rounds", "count");
+    let mut step = home.command(&["thread", "step", &thread]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    until("the agent works", || home.json(&["thread", "ps"]).get(0).is_some());
+    let shown = |command: &str| home.uwf(&["thread", command, &thread, "--format", "text"]).stdout;
+    assert!(shown("cost").contains("unknown") && !shown("cost").contains("$0.00"), "{}", shown("cost"));
+    assert!(shown("limit").contains("tokens  unknown"), "{}", shown("limit"));
+    home.file("ready", "");
+    until("its turn is known", || shown("cost").contains("≥ $0.25"));
+    let cost = shown("cost");
+    assert!(cost.contains("1 run in progress: the numbers so far are minimums"), "{cost}");
+    let total = home.json(&["thread", "cost", &thread])["total"].clone();
+    assert_eq!(json!([total["steps"], total["tokens"]["input"], total["costUnknown"]]), json!([0, 1200, 1]), "{total}");
+    let limit = shown("limit");
+    assert!(limit.contains("≥ 1234") && limit.contains("≥ $0.25"), "{limit}");
+    home.file("go", "");
+    assert!(step.wait().unwrap().success());
+    let cost = shown("cost");
+    assert!(cost.contains("$0.50") && !cost.contains("in progress"), "{cost}");
 }
 
 /// What is printed, without ids and durations.

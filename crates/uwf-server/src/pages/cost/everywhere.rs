@@ -59,11 +59,13 @@ pub(super) async fn everywhere(app: &AppState, query: CostQuery) -> Result<Costs
 
 /// Numbers of a machine, which may send any, so that sums stay numbers.
 fn bounded(spent: SpendingTotals) -> SpendingTotals {
-    let SpendingTotals { steps, failed_attempts, tokens, tokens_unknown, cost, cost_unknown, duration_ms } = spent;
+    let SpendingTotals { steps, failed_attempts, running, tokens, tokens_unknown, cost, cost_unknown, duration_ms } =
+        spent;
     let (count, whole) = (|count: usize| count.min(MOST as usize), |number: Option<u64>| number.map(|it| it.min(MOST)));
     SpendingTotals {
         steps: count(steps),
         failed_attempts: count(failed_attempts),
+        running: count(running),
         tokens: TokenSums {
             input: whole(tokens.input),
             cached: whole(tokens.cached),

@@ -146,6 +146,10 @@ impl ThreadCostReport {
         if let Some(prices) = list_prices {
             notes.push(format!("{} by the list prices of {} that ship with uwf", from(MoneySource::List), prices.date));
         }
+        if total.running > 0 {
+            let runs = table::count(total.running, "run");
+            notes.push(format!("{runs} in progress: the numbers so far are minimums"));
+        }
         let runs = total.steps + total.failed_attempts;
         let unreadable = self.costs.unreadable.len();
         if unreadable > 0 {
@@ -154,13 +158,14 @@ impl ThreadCostReport {
                 table::count(unreadable, "thread")
             ));
         }
-        let unknown = total.cost_unknown.saturating_sub(unreadable);
+        // A run in progress has a note of its own.
+        let unknown = total.cost_unknown.saturating_sub(unreadable + total.running);
         if unknown > 0 {
             let models: Vec<String> =
                 unpriced.iter().map(|model| model.as_deref().map_or_else(|| "no model".to_owned(), one_line)).collect();
             notes.push(format!("the cost of {unknown} of {runs} runs is not known ({})", models.join(", ")));
         }
-        let uncounted = total.tokens_unknown.saturating_sub(unreadable);
+        let uncounted = total.tokens_unknown.saturating_sub(unreadable + total.running);
         if uncounted > 0 {
             notes.push(format!("the tokens of {uncounted} of {runs} runs were not counted"));
         }

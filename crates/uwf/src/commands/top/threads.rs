@@ -1,6 +1,7 @@
 //! The threads of the screen: all of them, the shown ones, and the selected one.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
@@ -27,7 +28,12 @@ struct ThreadFacts {
     overview: Option<ThreadOverview>,
     project: String,
     cost: String,
+    /// When the cost was read.
+    cost_at: Instant,
 }
+
+/// How long the cost of a running thread is shown before it is read again.
+const COST_LOOK: Duration = Duration::from_secs(2);
 
 /// A thread's line on the screen.
 pub(super) struct TopThreadLine {
@@ -250,6 +256,7 @@ impl<'c> TopThreadList<'c> {
             known.head == row.head && known.state == row.state && row.state != ThreadState::Running
         };
         if !self.known.get(&row.thread).is_some_and(is_fresh) {
+            let (cost, cost_at) = self.cost(row);
             let known = ThreadFacts {
                 head: row.head,
                 state: row.state,
@@ -257,21 +264,26 @@ impl<'c> TopThreadList<'c> {
                 project: ProjectRoot::of_thread(&self.context.home, &row.thread)
                     .map(|project| project.name())
                     .unwrap_or_default(),
-                cost: self.cost(row),
+                cost,
+                cost_at,
             };
             self.known.insert(row.thread.clone(), known);
         }
         &self.known[&row.thread]
     }
 
-    /// The cost of a thread, cached while its head is the same.
-    fn cost(&self, row: &ThreadRow) -> String {
-        if let Some(known) = self.known.get(&row.thread).filter(|known| known.head == row.head) {
-            return known.cost.clone();
+    /// The cost of a thread, and when it was read: cached while its head and its state are the same, and shortly while an agent works.
+    fn cost(&self, row: &ThreadRow) -> (String, Instant) {
+        let is_fresh = |known: &&ThreadFacts| {
+            let is_running = row.state == ThreadState::Running;
+            known.head == row.head && known.state == row.state && (!is_running || known.cost_at.elapsed() < COST_LOOK)
+        };
+        if let Some(known) = self.known.get(&row.thread).filter(is_fresh) {
+            return (known.cost.clone(), known.cost_at);
         }
         let request = CostRequest { threads: vec![row.thread.clone()], by: CostBy::Thread, ..CostRequest::default() };
         let spent = cost::cost(&self.context.home, &self.config, &request);
-        spent.map_or_else(|_| "?".to_owned(), |costs| costs.total.cost_text())
+        (spent.map_or_else(|_| "?".to_owned(), |costs| costs.total.cost_text()), Instant::now())
     }
 }
 
