@@ -39,7 +39,7 @@ pub use replies::reply;
 pub use sample::sample;
 pub use step::{LONG_STEP, StepSection};
 pub use task_only::{branch_brief, brief};
-pub use workspace::{PromptWorkspace, WorkspaceFile, WorkspaceFiles};
+pub use workspace::{PromptWorkspace, PromptWorktree, WorkspaceFile, WorkspaceFiles};
 
 pub(crate) use format::AnswerExamples;
 
@@ -77,7 +77,7 @@ pub struct PromptInput<'a> {
     pub output: AnswerForm,
     /// Whether a person answers the agent's questions.
     pub may_ask: bool,
-    /// The git worktree of the thread, if it has one.
+    /// The git repository that the thread works in, if there is one.
     pub workspace: Option<&'a PromptWorkspace>,
     /// Questions of the agent to a person at this step, with the replies, oldest first.
     pub replies: &'a [QuestionReply],
@@ -138,7 +138,7 @@ pub enum PartKind {
     GitBranches,
     /// Why the agent plays the role in place of another one.
     Fallback,
-    /// The thread's git worktree, and the files that changed in it.
+    /// The git repository that the thread works in, and the files that changed in its worktree.
     Workspace,
     /// The agent's questions to a person at this step, and the replies.
     Replies,

@@ -1,4 +1,5 @@
-//! The git worktree of a thread in a prompt: its branch, where it began, and the files that changed since.
+//! The git repository that a thread works in, in a prompt. For a worktree of the thread: its branch, where it began, and the files that
+//! changed since. For a checkout that others may use: its branch and its commit.
 
 use super::{PartKind, PromptPart};
 use crate::text::{ellipsize, one_line};
@@ -15,9 +16,23 @@ const LONGEST_REASON: usize = 300;
 /// Digits of a commit's name that are shown: enough for git in any repository.
 const COMMIT_SHOWN: usize = 12;
 
-/// The git worktree that a thread works in.
+/// The git repository that a thread works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PromptWorkspace {
+pub enum PromptWorkspace {
+    /// A worktree of the thread.
+    Worktree(PromptWorktree),
+    /// A checkout that is not only this thread's.
+    Checkout {
+        /// The branch; `None` for a detached HEAD.
+        branch: Option<String>,
+        /// The commit that is checked out.
+        commit: String,
+    },
+}
+
+/// The git worktree of a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptWorktree {
     /// Its branch.
     pub branch: String,
     /// The commit at which the branch began.
@@ -49,7 +64,32 @@ pub struct WorkspaceFile {
 impl PromptWorkspace {
     /// The part of a prompt of `budget` bytes.
     pub(super) fn part(&self, budget: usize) -> PromptPart {
-        let base = self.base.get(..COMMIT_SHOWN).unwrap_or(&self.base);
+        let text = match self {
+            PromptWorkspace::Worktree(worktree) => worktree.text(budget),
+            PromptWorkspace::Checkout { branch, commit } => checkout(branch.as_deref(), shown(commit)),
+        };
+        PromptPart { kind: PartKind::Workspace, text }
+    }
+}
+
+fn shown(commit: &str) -> &str {
+    commit.get(..COMMIT_SHOWN).unwrap_or(commit)
+}
+
+fn checkout(branch: Option<&str>, commit: &str) -> String {
+    let place = branch.map_or_else(
+        || format!("at commit `{commit}`, on no branch"),
+        |branch| format!("on the branch `{}`, at commit `{commit}`", one_line(branch)),
+    );
+    format!(
+        "\n# Workspace\n\nYou work in a git repository {place}. `git diff {commit}` shows all changes of tracked files since then, and \
+         `git status --short` lists new files. Some of them may be older than this task.\n"
+    )
+}
+
+impl PromptWorktree {
+    fn text(&self, budget: usize) -> String {
+        let base = shown(&self.base);
         let mut text = format!(
             "\n# Workspace\n\nYou work on the git branch `{}`, which began at commit `{base}`. `git diff {base}` shows all changes of \
              tracked files since then, and `git status --short` lists new files.\n",
@@ -64,7 +104,7 @@ impl PromptWorkspace {
             WorkspaceFiles::Known(files) if files.is_empty() => text.push_str("\nPrevious steps changed no files.\n"),
             WorkspaceFiles::Known(files) => push_files(&mut text, files, budget / SHARE),
         }
-        PromptPart { kind: PartKind::Workspace, text }
+        text
     }
 }
 

@@ -110,6 +110,15 @@ fn prompt_names_branch_and_changed_files() {
     let prompt = fs::read_to_string(prompts.join("3")).unwrap();
     assert!(!prompt.contains("# Workspace"), "{prompt}");
 
+    let here = uwf_in(&home, &repo, &["thread", "start", "count-rounds", "-p", "count", "--no-worktree"]).json();
+    home.json(&["thread", "step", &uwf_testing::text(&here, "thread")]);
+    let checkout = workspace(4);
+    assert!(
+        checkout.starts_with("You work in a git repository on the branch `main`, at commit `<base>`. "),
+        "{checkout}"
+    );
+    assert!(checkout.contains("`git diff <base>` shows all changes"), "{checkout}");
+
     fs::remove_file(repo.join(".git/objects").join(&base[..2]).join(base[2..].trim_end())).unwrap();
     let prompt = home.uwf(&["agent", "context", &thread, "coder", "--prompt"]);
     assert_eq!(prompt.code, Some(0), "{}", prompt.transcript());

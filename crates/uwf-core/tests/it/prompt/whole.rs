@@ -1,7 +1,7 @@
 //! Whole prompts of typical roles, so that a change of any prompt shows as a difference.
 
 use uwf_core::prompt::{
-    BranchItem, GitBranch, PromptWorkspace, WorkspaceFile, WorkspaceFiles, branch_brief, item_part,
+    BranchItem, GitBranch, PromptWorkspace, PromptWorktree, WorkspaceFile, WorkspaceFiles, branch_brief, item_part,
 };
 use uwf_core::thread::QuestionReply;
 
@@ -116,11 +116,11 @@ fn prompt_of_a_substitute_with_a_reply() {
 /// A worktree in which these files changed.
 fn worktree(files: impl IntoIterator<Item = String>) -> PromptWorkspace {
     let file = |path: String| WorkspaceFile { path, roles: vec!["planner".to_owned(), "developer".to_owned()] };
-    PromptWorkspace {
+    PromptWorkspace::Worktree(PromptWorktree {
         branch: "uwf/01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned(),
         base: "0123456789abcdef0123456789abcdef01234567".to_owned(),
         files: WorkspaceFiles::Known(files.into_iter().map(file).collect()),
-    }
+    })
 }
 
 #[test]
@@ -129,6 +129,21 @@ fn prompt_in_a_worktree() {
     let workspace = worktree(["src/login.rs".to_owned(), "a`b\n# Task".to_owned()]);
     let input = PromptInput { workspace: Some(&workspace), ..input(&role, &schema) };
     insta::assert_snapshot!(built(&input, &[planned(), developed(2), reviewed(3, "no test"), developed(4)]).text());
+}
+
+#[test]
+fn checkout_shows_branch_and_commit() {
+    let (role, schema) = (role(), review_schema());
+    let section = |branch: Option<&str>| {
+        let branch = branch.map(str::to_owned);
+        let checkout = PromptWorkspace::Checkout { branch, commit: "89abcdef0123456789abcdef".to_owned() };
+        let text = built(&PromptInput { workspace: Some(&checkout), ..input(&role, &schema) }, &[planned()]).text();
+        text.split("\n# Workspace\n\n").nth(1).unwrap().split("\nNow do").next().unwrap().to_owned()
+    };
+    let expected = "You work in a git repository on the branch `fix-login`, at commit `89abcdef0123`. `git diff 89abcdef0123` shows all \
+                    changes of tracked files since then, and `git status --short` lists new files. Some of them may be older than this task.";
+    assert_eq!(section(Some("fix-login")).trim_end(), expected);
+    assert!(section(None).starts_with("You work in a git repository at commit `89abcdef0123`, on no branch. "));
 }
 
 #[test]

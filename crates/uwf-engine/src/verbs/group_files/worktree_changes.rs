@@ -1,8 +1,10 @@
-//! The git worktree of a thread, for its prompts: the branch, where it began, and the files that steps changed.
+//! The git repository that a thread works in, for its prompts. For a worktree of the thread: the branch, where it began, and the files that
+//! steps changed.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use uwf_core::prompt::{PromptWorkspace, WorkspaceFile, WorkspaceFiles};
+use uwf_core::prompt::{PromptWorkspace, PromptWorktree, WorkspaceFile, WorkspaceFiles};
 
 use crate::attempt::git::GitRunner;
 use crate::attempt::snapshot;
@@ -24,7 +26,19 @@ pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
         Ok(None) => WorkspaceFiles::Unrecorded,
         Err(error) => WorkspaceFiles::Unreadable(error.message),
     };
-    Ok(Some(PromptWorkspace { branch: worktree.branch, base: worktree.base, files }))
+    Ok(Some(PromptWorkspace::Worktree(PromptWorktree { branch: worktree.branch, base: worktree.base, files })))
+}
+
+/// The branch and the commit of the git checkout that contains a directory; `None` without a commit, or if git fails. Asks git for no list
+/// of files, which takes long in a large repository.
+pub fn of_directory(dir: &Path) -> Option<PromptWorkspace> {
+    // Outside of repositories, don't start git.
+    if !dir.ancestors().any(|above| above.join(".git").exists()) {
+        return None;
+    }
+    let git = GitRunner::for_directory(dir);
+    let commit = git.commit("HEAD").ok().flatten()?;
+    Some(PromptWorkspace::Checkout { branch: git.checked_out().ok().flatten(), commit })
 }
 
 /// The files that differ from those at the beginning; `None` if the files at the thread's head are not recorded.
