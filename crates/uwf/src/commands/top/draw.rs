@@ -35,11 +35,26 @@ q Esc Ctrl-C   leave
 Enter, q or Esc closes this page.
 ";
 
+/// Names of the columns.
+const NAMES: [&str; 8] = ["thread", "state", "project", "workflow", "role", "elapsed", "cost", "about"];
+
+/// Place of the column with the states.
+const STATE_COLUMN: usize = 1;
+
 /// Place of the column with the projects.
 const PROJECT_COLUMN: usize = 2;
 
-/// Columns of a workflow, or of the path of a branch.
-const WORKFLOW: usize = 20;
+/// Place of the column with the workflows, or the paths of branches.
+const WORKFLOW_COLUMN: usize = 3;
+
+/// Columns of a wide screen.
+const WIDE: u16 = 100;
+
+/// The most columns of each cell but the last, on a wide screen.
+const WIDE_COLUMNS: [u16; NAMES.len() - 1] = [8, 10, 16, 20, 16, 12, 12];
+
+/// The same on a narrow screen.
+const NARROW_COLUMNS: [u16; NAMES.len() - 1] = [8, 10, 8, 13, 9, 10, 9];
 
 /// Columns by which a thread stands further right than the thread above it.
 const INDENT: usize = 2;
@@ -107,49 +122,60 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     }
     // The project is of interest only where there are several.
     let has_projects = lines.iter().any(|line| line.project != lines[0].project);
-    let rows = lines.into_iter().map(|line| {
-        let elapsed = line.elapsed.map(|ms| table::duration(Duration::from_millis(ms))).unwrap_or_default();
-        let workflow = workflow(&line);
-        let id = line.thread.as_str();
-        let mut cells = vec![
-            Cell::new(id[id.len().saturating_sub(ID)..].to_owned()),
-            Cell::new(Span::styled(line.state_in_words, of_state(line.state))),
-            Cell::new(workflow),
-            Cell::new(text(&line.role)),
-            Cell::new(elapsed),
-            Cell::new(line.cost),
-            Cell::new(text(&line.about)),
-        ];
-        if has_projects {
-            cells.insert(PROJECT_COLUMN, Cell::new(text(&line.project)));
-        }
-        let style = if line.is_chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
-        Row::new(cells).style(style)
-    });
-    let mut widths = vec![
-        Constraint::Length(u16::try_from(ID).unwrap_or_default()),
-        Constraint::Length(10),
-        Constraint::Max(u16::try_from(WORKFLOW).unwrap_or_default()),
-        Constraint::Max(16),
-        Constraint::Length(12),
-        Constraint::Length(12),
-        Constraint::Fill(1),
-    ];
-    let mut names = vec!["thread", "state", "workflow", "role", "elapsed", "cost", "about"];
-    if has_projects {
-        widths.insert(PROJECT_COLUMN, Constraint::Max(16));
-        names.insert(PROJECT_COLUMN, "project");
+    let most = if area.width < WIDE { NARROW_COLUMNS } else { WIDE_COLUMNS };
+    let mut table: Vec<Vec<Span<'static>>> = vec![NAMES.map(Span::raw).to_vec()];
+    let mut styles = vec![Style::new().add_modifier(Modifier::DIM)];
+    for line in lines {
+        styles.push(if line.is_chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() });
+        table.push(cells(line, usize::from(most[WORKFLOW_COLUMN])).to_vec());
     }
-    let header = Row::new(names).style(Style::new().add_modifier(Modifier::DIM));
-    let table = Table::new(rows, widths);
-    frame.render_widget(if has_names { table.header(header) } else { table }, area);
+    // A column is as wide as its texts, so that the rest of the line is left for the task.
+    let widest = |at: usize| match at {
+        // States change often, and the other columns should not move then.
+        STATE_COLUMN => usize::from(most[at]),
+        _ => table.iter().map(|cells| cells[at].width()).max().unwrap_or_default(),
+    };
+    let mut widths: Vec<Constraint> = (0..most.len())
+        .map(|at| Constraint::Length(most[at].min(u16::try_from(widest(at)).unwrap_or(u16::MAX))))
+        .chain([Constraint::Fill(1)])
+        .collect();
+    if !has_projects {
+        widths.remove(PROJECT_COLUMN);
+        table.iter_mut().for_each(|cells| drop(cells.remove(PROJECT_COLUMN)));
+    }
+    let mut rows =
+        table.into_iter().zip(styles).map(|(cells, style)| Row::new(cells.into_iter().map(Cell::new)).style(style));
+    let header = rows.next().filter(|_| has_names);
+    let table = Table::new(rows.collect::<Vec<_>>(), widths);
+    let table = match header {
+        Some(header) => table.header(header),
+        None => table,
+    };
+    frame.render_widget(table, area);
+}
+
+/// The cells of a line, with the project.
+fn cells(line: TopThreadLine, workflow_columns: usize) -> [Span<'static>; NAMES.len()] {
+    let elapsed = line.elapsed.map(|ms| table::duration(Duration::from_millis(ms))).unwrap_or_default();
+    let workflow = workflow(&line, workflow_columns);
+    let id = line.thread.as_str();
+    [
+        Span::raw(id[id.len().saturating_sub(ID)..].to_owned()),
+        Span::styled(line.state_in_words, of_state(line.state)),
+        Span::raw(text(&line.project)),
+        Span::raw(workflow),
+        Span::raw(text(&line.role)),
+        Span::raw(elapsed),
+        Span::raw(line.cost),
+        Span::raw(text(&line.about)),
+    ]
 }
 
 /// The workflow of a line, indented below the thread that plays it.
-fn workflow(line: &TopThreadLine) -> String {
+fn workflow(line: &TopThreadLine, columns: usize) -> String {
     let (indent, name) = (INDENT * line.depth.min(MAX_DEPTH), text(&line.workflow));
     // Paths of branches differ at their ends.
-    let name = if line.is_branch { cut_start(&name, WORKFLOW - indent).into_owned() } else { name };
+    let name = if line.is_branch { cut_start(&name, columns.saturating_sub(indent).max(1)).into_owned() } else { name };
     format!("{:indent$}{name}", "")
 }
 

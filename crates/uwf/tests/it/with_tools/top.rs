@@ -147,6 +147,22 @@ fn without_colour_and_without_a_terminal() {
 }
 
 #[test]
+fn task_is_visible_at_eighty_columns() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    let name = "count-all-the-rounds-of-a-game";
+    home.put(name, &counting_workflow(9).replace("count-rounds", name).replace("worker", "a-patient-game-master"));
+    let thread = home.start(name, "Goldfish swim in circles");
+    home.json(&["thread", "step", &thread]);
+    for columns in [80, 100] {
+        let seen = session_with(&home, columns, &[], &["top"], &[("Goldfish", "q")]);
+        check(&seen, 0);
+        let words = seen.shown.contains("count-all-the") && seen.shown.contains(&thread[18..]);
+        assert!(words, "{columns}: {}", seen.shown);
+    }
+}
+
+#[test]
 fn on_three_lines_the_chosen_thread_is_shown() {
     let (home, thread) = counting();
     let seen = session_with(&home, 100, &[("TERMINAL_ROWS", "3")], &["top"], &[("sheep", "q")]);
