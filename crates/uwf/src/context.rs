@@ -1,7 +1,6 @@
 //! The context of every command.
 
 use std::cell::{OnceCell, RefCell};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -14,6 +13,7 @@ use uwf_engine::root::older_config;
 use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::root::thread_ids;
+use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::show::{self, ThreadStatus};
 
@@ -128,16 +128,16 @@ impl CommandContext {
         Ok(thread_ids::resolve(&self.home, project.as_ref(), typed)?)
     }
 
-    /// Says on a terminal which thread a command acts on: a person may have named it by `@`.
+    /// Says which thread a command acts on: a person may have named it by `@`. Data has the task instead.
     pub(crate) fn name_thread(&self, thread: &ThreadId) {
-        if !self.printer.prints_text() || !std::io::stderr().is_terminal() {
-            return;
-        }
-        // The command reports an unreadable thread.
-        if let Ok(status) = show::show(&self.home, thread) {
-            let task = table::excerpt(&status.task, TASK);
+        if let Some(task) = self.task_of(thread).filter(|_| self.printer.prints_text()) {
             self.printer.talk(&format!("thread {}: {task}", style::bold(thread.as_str())));
         }
+    }
+
+    /// The beginning of a thread's task on one line; `None` if the thread is unreadable, which the command reports.
+    pub(crate) fn task_of(&self, thread: &ThreadId) -> Option<String> {
+        Some(table::excerpt(&Thread::any(&self.home, thread).ok()?.start.prompt, TASK))
     }
 
     /// Notes that the command has changed one of several threads.

@@ -77,7 +77,8 @@ fn killing_the_parent_kills_the_child() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
-    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
+    let report = json!({"thread": thread, "archived": true, "task": "Cross the river."});
+    assert_eq!(home.json(&["thread", "kill", &thread]), report);
     assert!(!is_alive(&checker));
     assert!(!window.wait().unwrap().success());
     let child = child_of(&home, &thread);

@@ -41,6 +41,7 @@ fn a_step_that_is_sent_again_is_refused() {
     assert_snapshot!(transcript.replace(&now.unwrap(), "<now>").replace(&head, "<then>"), @r"
     exit 75
     --- stderr
+    thread <id>: count
     error: thread <id> has moved on: its head is <now>, not <then>
     hint: nothing was changed; `uwf thread show <id>` shows its state
     ");

@@ -245,7 +245,7 @@ fn kill_archives_thread_before_ending_agent() {
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
     let report = home.json(&["thread", "kill", &thread]);
-    assert_eq!(report, json!({"thread": thread, "archived": true}));
+    assert_eq!(report, json!({"thread": thread, "archived": true, "task": "count"}));
     assert!(!is_alive(agent));
     assert_ne!(window.wait().unwrap().code(), Some(0));
     home.file("go", "");

@@ -322,7 +322,7 @@ fn recycled_pid_in_held_lock_gets_no_signal() {
     assert!(innocent.lives());
     drop(lock);
     let ran = FinishedRun::from(kill.wait_with_output().unwrap());
-    assert_eq!(ran.json(), json!({ "thread": thread, "archived": true }));
+    assert_eq!(ran.json()["archived"], true);
     assert!(innocent.lives(), "when the lock was free");
     assert!(!is_alive(&agent), "its agent is found all the same");
 }

@@ -18,7 +18,7 @@ fn killed_thread_is_in_history_and_forkable() {
     step(&home, &thread, 1);
     assert_snapshot!(transcript(&home, &["thread", "kill", &thread]), @r#"
     exit 0
-    {"thread":"<id>","archived":true}
+    {"thread":"<id>","archived":true,"task":"x"}
     "#);
     assert_eq!(home.json(&["thread", "list"]), json!([]));
     let shown = home.json(&["thread", "show", &thread]);
@@ -47,6 +47,8 @@ fn kill_and_rm_print_text_reports() {
     assert_snapshot!(transcript(&home, &["thread", "kill", &thread, "--format", "text"]), @r"
     exit 0
     killed thread <id>; it is in the history now
+    --- stderr
+    thread <id>: x
     ");
     assert_snapshot!(transcript(&home, &["thread", "rm", &thread, "--format", "text"]), @r"
     exit 0
@@ -70,7 +72,7 @@ fn kill_ends_agent_and_its_child_processes() {
         format!("killGrace: 1\n{}", std::fs::read_to_string(home.root().join("config.yaml")).unwrap()),
     )
     .unwrap();
-    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true}));
+    assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true, "task": "x"}));
     for file in ["pid", "child"] {
         let pid = std::fs::read_to_string(home.work().join(file)).unwrap();
         let alive = std::path::Path::new("/proc").join(pid.trim()).join("stat");

@@ -45,7 +45,7 @@ fn a_branch_is_brought_back_by_moving_forward() {
     assert_eq!(
         merged,
         json!({ "thread": thread, "branch": format!("uwf/{thread}"), "into": "main", "how": "fast-forward",
-            "commit": commit, "committed": 3 })
+            "commit": commit, "committed": 3, "task": "count" })
     );
     assert_eq!(subjects(&home, &repo), ["count", "first"]);
     assert_eq!(git(&home, &repo, &["log", "-1", "--format=%an <%ae>"]), "A Person <a@example.org>");
@@ -55,6 +55,8 @@ fn a_branch_is_brought_back_by_moving_forward() {
     exit 0
     main has all of uwf/<id> already
     remove thread and worktree with: uwf thread rm <id>
+    --- stderr
+    thread <id>: count
     ");
     // The thread continues, and its next steps are brought in as well.
     step(&home, &thread, 1);
@@ -82,7 +84,8 @@ fn diverged_branches_merge_by_commit_or_squash() {
     let commit = git(&home, &repo, &["rev-parse", "--short=7", "HEAD"]);
     assert_eq!(
         home.steady(&squashed.transcript().replace(&commit, "<commit>")),
-        "exit 0\nsquashed uwf/<id> into main, commit <commit>\nremove thread and worktree with: uwf thread rm <id>\n"
+        "exit 0\nsquashed uwf/<id> into main, commit <commit>\nremove thread and worktree with: uwf thread rm <id>\n\
+         --- stderr\nthread <id>: count\n"
     );
     assert_eq!(subjects(&home, &repo), ["count", "own own", "first"]);
     assert!(repo.join("step-2.txt").exists());

@@ -232,3 +232,19 @@ fn formats_are_the_same_report() {
     let keys: Vec<&String> = json.as_object().unwrap().keys().take(4).collect();
     assert_eq!(keys, ["workflow", "thread", "head", "done"]);
 }
+
+#[test]
+fn acting_commands_name_thread_and_task_in_pipe() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\n[ -e ready ] || exit 3\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(9, "count the geese");
+    let line = format!("thread {thread}: count the geese\n");
+    let failed = home.uwf(&["thread", "step", "@", "--format", "text"]);
+    assert!(failed.code == Some(40) && failed.stderr.starts_with(&line), "{}", failed.transcript());
+    home.file("ready", "");
+    for verb in ["retry", "step"] {
+        assert_eq!(home.json(&["thread", verb, "@"])["task"], "count the geese", "{verb}");
+    }
+    let killed = home.uwf(&["thread", "kill", "@", "--format", "text"]);
+    assert!(killed.stderr.starts_with(&line), "{}", killed.transcript());
+}

@@ -1,5 +1,6 @@
 //! `uwf thread merge`
 
+use serde::Serialize;
 use serde_json::json;
 use uwf_engine::verbs::merge::{self, MergeKind, MergeMethod, MergeReport};
 
@@ -33,9 +34,18 @@ pub(crate) struct Args {
     abort: bool,
 }
 
-impl CommandReport for MergeReport {
+/// The result of a merge, with the task of its thread.
+#[derive(Serialize)]
+struct MergePrinted {
+    #[serde(flatten)]
+    report: MergeReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+}
+
+impl CommandReport for MergePrinted {
     fn text(&self) -> String {
-        let MergeReport { thread, branch, into, how, commit, committed, unsigned: _ } = self;
+        let MergeReport { thread, branch, into, how, commit, committed, unsigned: _ } = &self.report;
         let commit = commit.get(..COMMIT).unwrap_or(commit);
         let into = into.as_deref().unwrap_or("the commit checked out here");
         let mut text = String::new();
@@ -63,7 +73,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     if args.abort {
         merge::abort(&context.home, &thread, &context.cwd)?;
         let text = format!("the merge of thread {} is undone\n", style::bold(thread.as_str()));
-        return Ok(PrintableReport::value_with_text(json!({ "thread": thread, "aborted": true }), text));
+        let report = json!({ "thread": thread, "aborted": true, "task": context.task_of(&thread) });
+        return Ok(PrintableReport::value_with_text(report, text));
     }
     let manner = match (args.squash, args.no_ff, args.ff_only) {
         (true, ..) => MergeMethod::Squash,
@@ -75,5 +86,5 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     if let Some(why) = report.unsigned {
         context.printer.warn(why);
     }
-    PrintableReport::new(&report)
+    PrintableReport::new(&MergePrinted { task: context.task_of(&thread), report })
 }
