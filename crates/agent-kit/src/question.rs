@@ -69,7 +69,9 @@ pub fn ask_person(context: &AgentContext<'_>, question: &str, options: &[&str]) 
     let first = question.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let (role, id) = (context.role_name(), &context.thread().id);
     let line = ellipsize(first.trim(), MAX_LINE);
-    let whole = if line == question.trim() { String::new() } else { format!("{question}\n\n") };
+    // The first line is shown once, unless it is cut there.
+    let rest = if line == first.trim() { question.trim_start()[line.len()..].trim() } else { question.trim() };
+    let whole = if rest.is_empty() { String::new() } else { format!("{rest}\n\n") };
     let message = format!(
         "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
     );

@@ -9,6 +9,9 @@ use uwf_core::text::ellipsize;
 /// Characters shown of a request.
 const MAX_SHOWN: usize = 300;
 
+/// Replies that allow a request although no option has this name. `uwf thread answer` knows them too.
+pub const ALLOWING: [&str; 4] = ["yes", "y", "allow", "ok"];
+
 /// How requests for permission are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -61,9 +64,11 @@ impl PermissionDecision {
 
 /// The question to a person about a request, with the options that the agent offers.
 pub(super) fn question(agent: &str, params: &Value) -> String {
-    let options: Vec<String> = names(params).into_iter().map(|name| format!("- {name}")).collect();
+    let options: Vec<String> =
+        names(params).into_iter().enumerate().map(|(at, name)| format!("{}. {name}", at + 1)).collect();
     format!(
-        "{}{}\n\nReply with one of these options. Any other reply denies the request, and the agent gets it:\n\n{}",
+        "{}{}\n\nReply with the number or the name of an option. `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other \
+         reply denies the request, and the agent gets your text:\n\n{}",
         question_start(agent),
         what(params),
         options.join("\n")
@@ -84,7 +89,7 @@ fn question_start(agent: &str) -> String {
     format!("{agent} asks for permission: ")
 }
 
-/// The decision by a person's reply to the [`question`]: the option that it names, by its name, id or kind. Any other reply denies.
+/// The decision by a person's reply to the [`question`]: the option that it names, by its number, name, id or kind. Any other reply denies.
 pub(super) fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
     let normal = |text: &str| text.trim().trim_end_matches('.').replace('_', " ").to_lowercase();
     let wanted = normal(reply);
@@ -92,10 +97,16 @@ pub(super) fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision
         let names = ["name", "optionId", "kind"].into_iter().filter_map(|key| option.get(key)?.as_str());
         names.into_iter().any(|name| normal(name) == wanted)
     };
-    let named = options(params).iter().find(is_named).and_then(|option| option.get("optionId")?.as_str());
+    // The numbers are positions among the options that have names, as the question lists them.
+    let numbered = || {
+        let at = wanted.parse::<usize>().ok()?.checked_sub(1)?;
+        options(params).iter().filter(|option| option.get("name").is_some_and(Value::is_string)).nth(at)
+    };
+    let named = options(params).iter().find(is_named).or_else(numbered);
+    let named = named.and_then(|option| option.get("optionId")?.as_str());
     match named {
         Some(option) => PermissionDecision::Pick(option.to_owned()),
-        None if ["yes", "y", "allow", "ok"].contains(&wanted.as_str()) => decide(PermissionPolicy::Allow, params),
+        None if ALLOWING.contains(&wanted.as_str()) => decide(PermissionPolicy::Allow, params),
         None => decide(PermissionPolicy::Deny, params),
     }
 }
@@ -170,4 +181,34 @@ fn is_own_name(name: &str) -> bool {
         ];
         forms.iter().any(|form| form == name)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_is_number_name_or_denial() {
+        let option =
+            |kind: &str| json!({ "optionId": format!("o-{kind}"), "name": kind.replace('_', " "), "kind": kind });
+        let params = json!({ "options": [option("allow_always"), option("allow_once"), option("reject_once")] });
+        let picks = |reply: &str| match decide_by_reply(&params, reply) {
+            PermissionDecision::Pick(picked) => picked,
+            other => panic!("{other:?}"),
+        };
+        for (reply, kind) in [
+            ("1", "allow_always"),
+            (" 2. ", "allow_once"),
+            ("3", "reject_once"),
+            ("Allow Always", "allow_always"),
+            ("ok", "allow_once"),
+            ("Yes.", "allow_once"),
+            ("4", "reject_once"),
+            ("0", "reject_once"),
+            ("use git clean", "reject_once"),
+        ] {
+            assert_eq!(picks(reply), format!("o-{kind}"), "{reply}");
+        }
+        assert!(question("a", &params).ends_with(":\n\n1. allow always\n2. allow once\n3. reject once"));
+    }
 }

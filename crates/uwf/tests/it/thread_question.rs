@@ -122,8 +122,6 @@ fn agent_asks_and_continues_with_reply() {
     --- stderr
     waiting: role `worker` asks: Which database?
 
-    Which database?
-
     SQLite or PostgreSQL?
 
     Reply to it:
@@ -150,8 +148,6 @@ fn agent_asks_and_continues_with_reply() {
     changed:   <time>
     workspace: <dir>/work
 
-    Which database?
-
     SQLite or PostgreSQL?
 
     Reply to it:
@@ -165,8 +161,6 @@ fn agent_asks_and_continues_with_reply() {
      at worker
 
     Since <time> UTC: role `worker` asks: Which database?
-
-    Which database?
 
     SQLite or PostgreSQL?
 

@@ -123,6 +123,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         let reply = reply::of_arguments(context, &args, &asked, question)?;
         let report = answer::reply(&context.home, &asked, question, &reply, &by)?;
         editor::forget(context, &asked);
+        reply::say_effect(context, question, &reply);
         say_next(context, &id);
         return match asked.thread == id {
             true => step::printed(context, report, args.exit_code),
@@ -195,7 +196,9 @@ fn asked_agent<'c>(context: &'c CommandContext, asked: &OpenQuestion) -> Result<
 pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Result<StepReport, CommandError> {
     if let Some(question) = &asked.question {
         let reply = reply::ask_person(context, question)?;
-        return Ok(answer::reply(&context.home, asked, question, &reply, &user_name())?);
+        let report = answer::reply(&context.home, asked, question, &reply, &user_name())?;
+        reply::say_effect(context, question, &reply);
+        return Ok(report);
     }
     let agent = asked_agent(context, asked)?;
     let answer = ask_person(context, &agent, asked)?;

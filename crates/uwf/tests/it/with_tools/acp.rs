@@ -12,6 +12,7 @@ use uwf_testing::{FinishedRun, SCRIPTED_ACP, TestHome, text};
 
 use crate::fixtures::acp::{assert_gone, config, fails, heard, kept, methods, prompts, scripted};
 use crate::fixtures::listening::{ReplyListener, message};
+use crate::fixtures::terminal::session;
 
 #[test]
 fn answer_is_found_in_realistic_output() {
@@ -200,13 +201,11 @@ fn permission_request_is_question_to_person() {
     assert_snapshot!(home.steady(&ran.stderr), @r#"
     waiting: role `worker` asks: a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
 
-    a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+    Reply with the number or the name of an option. `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other reply denies the request, and the agent gets your text:
 
-    Reply with one of these options. Any other reply denies the request, and the agent gets it:
-
-    - allow_always
-    - allow_once
-    - reject_once
+    1. allow_always
+    2. allow_once
+    3. reject_once
 
     Reply to it:
       uwf thread answer <id> -m 'TEXT'
@@ -218,7 +217,8 @@ fn permission_request_is_question_to_person() {
     assert_gone(&home);
     assert!(text(&kept(&home, &thread), "raw").starts_with("I will clean up."), "what was paid for is kept");
 
-    home.json(&["thread", "answer", &thread, "-m", "Allow once.", "--by", "alice"]);
+    let answered = home.uwf(&["thread", "answer", &thread, "-m", "Allow once.", "--by", "alice"]);
+    assert!(answered.stderr.contains("chosen: allow_once\n"), "{}", answered.transcript());
     let record = fs::read_to_string(home.record_file(&thread)).unwrap();
     let replied: Value = record.lines().find(|line| line.contains(r#""event":"replied""#)).unwrap().parse().unwrap();
     assert_eq!(replied["by"], "alice");
@@ -246,6 +246,36 @@ fn permission_request_is_question_to_person() {
         true,
         "a person may do the work"
     );
+}
+
+#[test]
+fn permission_is_granted_by_number() {
+    for (reply, said, option) in [
+        ("2", "chosen: allow_once\n", Some("[o-allow_once]")),
+        ("ok", "allowed, once if possible\n", Some("[o-allow_once]")),
+        ("later", "denied: the reply is none of the options", None),
+    ] {
+        let (home, thread) = cleaning("");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        let answered = home.uwf(&["thread", "answer", &thread, "-m", reply]);
+        assert!(answered.code == Some(0) && answered.stderr.contains(said), "{}", answered.transcript());
+        let step = home.json(&["thread", "step", &thread]);
+        match option {
+            Some(option) => assert!(text(&home.last_detail(&thread), "raw").contains(option), "{reply}: {step}"),
+            None => assert_eq!(step["denied"], json!(["rm -rf target"]), "{reply}"),
+        }
+    }
+}
+
+#[test]
+fn terminal_asks_again_for_reply_that_is_no_option() {
+    let (home, thread) = cleaning("");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let dialog = [("your reply", "maybe\r"), ("your reply", "3\r")];
+    let seen = session(&home, &["thread", "answer", &thread], &dialog);
+    assert_eq!(seen.code, Some(0), "{}", seen.shown);
+    assert!(seen.shown.contains("That is no option.") && seen.shown.contains("chosen: reject_once"), "{}", seen.shown);
+    assert_eq!(home.json(&["thread", "step", &thread])["denied"], json!(["rm -rf target"]));
 }
 
 #[test]

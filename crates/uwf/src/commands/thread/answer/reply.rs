@@ -1,5 +1,7 @@
 //! A person's reply to the question of an agent.
 
+use uwf_agents::acp::permission::ALLOWING;
+use uwf_core::text::one_line;
 use uwf_engine::verbs::answer::{AgentQuestion, OpenQuestion};
 
 use super::{Args, editor};
@@ -44,8 +46,69 @@ pub(super) fn ask_person(context: &CommandContext, question: &AgentQuestion) -> 
     asker.print_line(&format!("{}\n", question.text));
     loop {
         let reply = asker.as_typed("your reply: ")?;
-        if !reply.trim().is_empty() {
-            return Ok(reply);
+        if reply.trim().is_empty() {
+            continue;
+        }
+        match ReplyEffect::of(question, &reply) {
+            Some(ReplyEffect::Denial) if !is_refusal(&reply) => {
+                let last = question.options.len();
+                asker.print_line(&format!(
+                    "That is no option. Type a number from 1 to {last}, or `no` and your reason.\n"
+                ));
+            }
+            _ => return Ok(reply),
         }
     }
+}
+
+/// The effect of a reply to a question with options.
+enum ReplyEffect<'q> {
+    /// The option that it names.
+    Option(&'q str),
+    /// It allows the request, once if possible.
+    Allowed,
+    /// It is none of the options, so it denies the request.
+    Denial,
+}
+
+impl ReplyEffect<'_> {
+    /// The effect of a reply; `None` if the question has no options, or if only the agent knows it.
+    fn of<'q>(question: &'q AgentQuestion, reply: &str) -> Option<ReplyEffect<'q>> {
+        if question.options.is_empty() {
+            return None;
+        }
+        let wanted = normal(reply);
+        let numbered = || question.options.get(wanted.parse::<usize>().ok()?.checked_sub(1)?);
+        let named = question.options.iter().find(|option| normal(option) == wanted).or_else(numbered);
+        Some(match named {
+            Some(option) => ReplyEffect::Option(option),
+            None if KINDS.contains(&wanted.as_str()) => return None,
+            None if ALLOWING.contains(&wanted.as_str()) => ReplyEffect::Allowed,
+            None => ReplyEffect::Denial,
+        })
+    }
+}
+
+/// Kinds of options in the protocol. The agent knows which option has a kind.
+const KINDS: [&str; 4] = ["allow once", "allow always", "reject once", "reject always"];
+
+/// A reply as it is compared, like the agent does it.
+fn normal(text: &str) -> String {
+    text.trim().trim_end_matches('.').replace('_', " ").to_lowercase()
+}
+
+/// Whether a person means to deny the request.
+fn is_refusal(reply: &str) -> bool {
+    let first = reply.split(|symbol: char| !symbol.is_alphanumeric()).find(|word| !word.is_empty());
+    first.is_some_and(|word| ["no", "n", "deny", "reject", "don"].contains(&word.to_lowercase().as_str()))
+}
+
+/// Says what a reply to a question with options does.
+pub(super) fn say_effect(context: &CommandContext, question: &AgentQuestion, reply: &str) {
+    let Some(effect) = ReplyEffect::of(question, reply) else { return };
+    context.printer.talk(&match effect {
+        ReplyEffect::Option(option) => format!("chosen: {}", one_line(option)),
+        ReplyEffect::Allowed => "allowed, once if possible".to_owned(),
+        ReplyEffect::Denial => "denied: the reply is none of the options; the agent gets your text".to_owned(),
+    });
 }

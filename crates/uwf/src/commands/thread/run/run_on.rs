@@ -158,7 +158,10 @@ fn stopped(context: &CommandContext, thread: &ThreadId, error: CommandError) -> 
         return error.hint("each worker's log names the problem on its machine").hint(again);
     }
     let shown = show::show(&context.home, thread).ok();
-    let why = shown.as_ref().and_then(|shown| shown.asks.as_ref().or(shown.why.as_ref()));
+    let why = shown.as_ref().and_then(|shown| match (&shown.why, &shown.asks) {
+        (Some(why), Some(asks)) => Some(format!("{why}\n{asks}")),
+        (why, asks) => asks.as_ref().or(why.as_ref()).cloned(),
+    });
     let message = why.map_or_else(|| error.error.clone(), |why| format!("{}: {why}", error.error));
     let error = CommandError::new(error.kind, message);
     match shown.map(|shown| shown.state) {
