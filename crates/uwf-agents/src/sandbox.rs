@@ -280,10 +280,20 @@ pub(crate) fn refuse_tool(spec: &AgentSpec, is_given: bool) -> Result<()> {
     Err(Error::config(message).hint("remove `mcp` from its `config`: it answers in its text instead"))
 }
 
+/// What to do about a path of `write` or `read`; `None` if the reason is another one. No other sandbox would help.
+fn listed_path_hint(agent: &str, why: &str) -> Option<String> {
+    let key = ["write", "read"].into_iter().find(|key| why.starts_with(&format!("`{key}`: ")))?;
+    Some(format!("create the path, or remove it from `sandbox.{key}` of agent `{agent}` in config.yaml"))
+}
+
 /// The error for a sandbox that cannot be kept.
 fn refusal(agent: &str, why: &str) -> Error {
     Error::config(format!("agent `{agent}` is not started, because its sandbox cannot be kept: {why}"))
-        .hint("install bubblewrap (`apt-get install bubblewrap`); `uwf doctor` shows which sandbox works here")
+        .hint(match listed_path_hint(agent, why) {
+            Some(hint) => hint,
+            None => "install bubblewrap (`apt-get install bubblewrap`); `uwf doctor` shows which sandbox works here"
+                .to_owned(),
+        })
         .hint(format!("to run the agent without it, remove `sandbox` from agent `{agent}` in config.yaml"))
 }
 

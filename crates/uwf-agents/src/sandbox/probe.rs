@@ -30,7 +30,9 @@ pub fn findings(root: &Path, config: &UwfConfig, dir: &Path) -> Vec<DoctorFindin
                 }
                 Err(why) => {
                     let message = format!("cannot be kept in {}: {why}", dir.display());
-                    DoctorFinding::fail(check, message).hint("install bubblewrap: `apt-get install bubblewrap`")
+                    let hint = super::listed_path_hint(alias, &why);
+                    let bubblewrap = || "install bubblewrap: `apt-get install bubblewrap`".to_owned();
+                    DoctorFinding::fail(check, message).hint(hint.unwrap_or_else(bubblewrap))
                 }
             }
         })

@@ -222,6 +222,18 @@ fn landlock_leaves_ending_to_keeper() {
 }
 
 #[test]
+fn missing_path_of_sandbox_is_hinted_at() {
+    let home = home();
+    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    configure(&home, Some("{ write: [workspace, not-there] }"));
+    home.put("count-rounds", &counting_workflow(1));
+    let ran = home.uwf(&["thread", "step", &home.start("count-rounds", "count")]);
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
+    let hint = "hint: create the path, or remove it from `sandbox.write` of agent `w` in config.yaml";
+    assert!(ran.stderr.contains(hint) && !ran.stderr.contains("bubblewrap"), "{}", ran.stderr);
+}
+
+#[test]
 fn sandbox_that_cannot_be_kept_starts_no_agent() {
     let home = home();
     break_bubblewrap(&home);
