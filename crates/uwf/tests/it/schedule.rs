@@ -195,6 +195,15 @@ fn lost_timer_is_named() {
     assert_eq!(schedules(&home)[0]["active"], false);
     let listed = home.uwf(&["schedule", "list", "--format", "text"]).stdout;
     assert!(listed.contains("NOT ACTIVE: your crontab has no such line"), "{listed}");
+    let again = listed.split("to create it again: ").nth(1).unwrap().split("; ").next().unwrap();
+    let again = again.split(", by ").next().unwrap().trim();
+    assert!(again.contains("uwf schedule create weekly --workflow "), "{again}");
+    let mut shell = std::process::Command::new("sh");
+    home.prepare(&mut shell);
+    let uwf = format!("uwf() {{ {} \"$@\"; }}; ", env!("CARGO_BIN_EXE_uwf"));
+    let created = shell.args(["-c", &format!("{uwf}{again}")]).output().unwrap();
+    assert!(created.status.success(), "{again}: {}", String::from_utf8_lossy(&created.stderr));
+    assert_eq!(schedules(&home)[0]["active"], true, "{again}");
     home.json(&["schedule", "rm", "weekly"]);
 }
 

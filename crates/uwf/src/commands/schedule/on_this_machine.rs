@@ -1,5 +1,6 @@
 //! Schedules whose threads systemd or cron starts on this machine.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -95,7 +96,7 @@ fn row(context: &CommandContext, name: &str, schedule: &MachineSchedule) -> Resu
         TimerStatus::Active(None) => "active".to_owned(),
         TimerStatus::Inactive(why) => {
             report["why"] = json!(why);
-            style::red(&format!("NOT ACTIVE: {why}; to create it again: uwf schedule rm {name}"))
+            style::red(&format!("NOT ACTIVE: {why}; to create it again: {}", again(name, schedule)))
         }
     };
     let last = last.map_or_else(String::new, |thread| {
@@ -105,6 +106,22 @@ fn row(context: &CommandContext, name: &str, schedule: &MachineSchedule) -> Resu
     let (left_out, by) = (left_out_in_words(*left_out), by(*timer));
     let text = format!("{}  threads of {workflow} at `{cron}`, {when}{last}{left_out}; by {by}\n", style::bold(name));
     Ok(ScheduleRow { report, text })
+}
+
+/// The commands that create a schedule again, for a shell.
+fn again(name: &str, schedule: &MachineSchedule) -> String {
+    let MachineSchedule { cron, timer, workflow, prompt, input, set, directory, left_out: _ } = schedule;
+    let quoted = |word: &str| shlex::try_quote(word).map_or_else(|_| word.to_owned(), Cow::into_owned);
+    let set: String = set.iter().map(|assignment| format!(" --set {}", quoted(assignment))).collect();
+    let input = if input.is_some() { " --input FILE" } else { "" };
+    format!(
+        "uwf schedule rm {name} && cd {} && uwf schedule create {name} --workflow {} --cron {} -p {}{input}{set} --on {}",
+        quoted(&directory.display().to_string()),
+        quoted(workflow),
+        quoted(cron),
+        quoted(prompt),
+        by(*timer)
+    )
 }
 
 /// Removes a schedule: its timer first, so that a timer never starts an unknown one. Returns whether there was one.
