@@ -1,11 +1,13 @@
 //! The only place that writes to stdout and stderr. Reports are data; the printer decides between text and JSON.
 
+use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::Value;
+use uwf_core::escapes::without_escapes;
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
@@ -365,7 +367,9 @@ impl CommandPrinter {
     /// Prints to stderr without a newline.
     pub(crate) fn talk_raw(&self, text: &str) {
         let is_terminal = std::io::stderr().is_terminal();
-        let text = style::render(text, is_terminal, self.colour && is_terminal);
+        let rendered = style::render(text, is_terminal, self.colour && is_terminal);
+        // The words of an agent may have escape sequences, which a log should not have either.
+        let text = if is_terminal { Cow::Borrowed(&*rendered) } else { without_escapes(&rendered) };
         // stderr may be closed.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }

@@ -25,6 +25,7 @@ use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::load::Thread;
+use crate::thread::state::ThreadState;
 use crate::thread::{moderate, nodes};
 use crate::verbs::step::expected_head;
 use crate::verbs::step::newest_attempt::{self, NewestAttempt};
@@ -203,7 +204,11 @@ fn asked_now(
             agent.name
         ));
         let first = first_answer::in_last_step(thread).map(|first| first.to_string());
-        return Err(first.into_iter().fold(refused, Error::hint).hint(step_it(id)));
+        let next = match now.state {
+            ThreadState::Stuck => format!("its last attempt failed; repeat the step: `uwf thread retry {id}`"),
+            _ => step_it(id),
+        };
+        return Err(first.into_iter().fold(refused, Error::hint).hint(next));
     }
     let cwd = cwd.cloned();
     Ok(OpenQuestion { thread: id.clone(), head, role, agent: named_human(agent), since, question, cwd })

@@ -29,6 +29,7 @@ use crate::error::Result;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
+use crate::root::project_files::ProjectRoot;
 use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::nodes;
@@ -41,6 +42,8 @@ use crate::views::workflow_names;
 pub struct CostRequest {
     /// The threads; all if empty.
     pub threads: Vec<ThreadId>,
+    /// Of all threads, only those of this project.
+    pub project: Option<ProjectRoot>,
     /// Only costs since this time (Unix milliseconds).
     pub since: Option<u64>,
     /// Only costs before this time (Unix milliseconds).
@@ -152,7 +155,11 @@ pub fn cost_again(
     let mut threads = 0;
     if request.threads.is_empty() {
         ledger.names_places = request.by == CostBy::Branch;
+        let mut membership = request.project.as_ref().map(|project| project.membership(home));
         for (id, standing) in all(home, request.since)? {
+            if membership.as_mut().is_some_and(|is_of_project| !is_of_project(&id)) {
+                continue;
+            }
             threads += 1;
             if let Some(line) = ledger.reader.memory.line(standing.head) {
                 ledger.line(&id, &standing, &line);

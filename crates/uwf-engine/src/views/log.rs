@@ -10,6 +10,7 @@ use uwf_core::thread::ThreadId;
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
 use crate::root::log::LogLevel;
+use crate::root::project_files::ProjectRoot;
 
 /// How many bytes of one log are read at once, the newest.
 const MAX_READ: u64 = 64 << 20;
@@ -46,6 +47,8 @@ pub struct LogEntry {
 pub struct LogFilter {
     /// Lines of this thread; otherwise of all.
     pub thread: Option<ThreadId>,
+    /// Lines of the threads of this project.
+    pub project: Option<ProjectRoot>,
     /// Lines with this tag.
     pub tag: Option<String>,
     /// Lines of at least this level.
@@ -95,6 +98,10 @@ impl<'h> LogReader<'h> {
         for thread in threads {
             let notes = self.new_notes(&thread)?;
             lines.extend(notes.into_iter().map(|note| LogLine { thread: thread.clone(), note }));
+        }
+        if let Some(project) = &self.wanted.project {
+            let mut is_of_project = project.membership(self.home);
+            lines.retain(|line| is_of_project(&line.thread));
         }
         lines.sort_by_key(|line| line.note.timestamp);
         Ok(lines)

@@ -8,6 +8,7 @@ use uwf_engine::root::log::LogLevel;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::views::log::{LogFilter, LogLine, LogReader, is_tag};
 
+use crate::commands::thread::args::which::HereArg;
 use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -20,12 +21,15 @@ const PACE: Duration = Duration::from_millis(250);
 /// Arguments of `uwf log`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_arg("here", |arg| arg.conflicts_with("thread")),
     after_help = "Examples:\n  uwf log 7Q2M\n  uwf log --level warn           problems of all threads on this machine\n  uwf log --tag 7Q2M9XKA         one place in the code\n  uwf log --tag otel             spans that were sent to a collector, or failed; also `notify`\n  uwf log @ --follow --format json\n\nShows messages of keepers. `uwf live` and `uwf thread step-details` show what agents print. In JSON each line is\n{thread, tag, level, content, timestamp}, the time in Unix milliseconds."
 )]
 pub(crate) struct Args {
     /// A thread (its id, a unique start or end of the id, @ for the newest); all when absent.
     #[arg(value_name = "THREAD", add = ArgValueCompleter::new(complete::threads))]
     thread: Option<String>,
+    #[command(flatten)]
+    here: HereArg,
     /// Only lines with this tag; `notify` and `otel` select the lines about notifications and spans.
     #[arg(long)]
     tag: Option<String>,
@@ -64,7 +68,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         AtLeast::Warn => LogLevel::Warn,
         AtLeast::Error => LogLevel::Error,
     });
-    let mut logs = LogReader::new(&context.home, LogFilter { thread, tag: args.tag.clone(), level });
+    let project = context.selected_project(args.here.here)?;
+    let mut logs = LogReader::new(&context.home, LogFilter { thread, project, tag: args.tag.clone(), level });
     let lines = logs.poll()?;
     if lines.is_empty() && !args.follow {
         context.printer.talk("the log has no such line");

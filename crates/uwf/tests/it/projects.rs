@@ -118,3 +118,21 @@ fn run_of_all_projects_needs_a_word() {
     both.sort();
     assert_eq!(threads(&ran), both, "{ran:?}");
 }
+
+#[test]
+fn cost_and_log_here_are_of_the_project() {
+    let (home, [shop, blog]) = two_projects();
+    for thread in [&shop, &blog] {
+        home.json(&["run", thread]);
+    }
+    let rows = |dir: &str| run_in(&home, dir, &["thread", "cost", "--here"]).json();
+    let costs = rows("shop");
+    assert_eq!((costs["threads"].as_u64(), &costs["rows"][0]["name"]), (Some(1), &Value::from(&*shop)), "{costs}");
+    fs::create_dir_all(home.work().join("new/.workflows")).unwrap();
+    assert_eq!(rows("new")["threads"], 0, "a project without threads has no costs");
+    let log = run_in(&home, "shop", &["log", "--here"]).stdout;
+    assert!(log.contains(&shop) && !log.contains(&blog), "{log}");
+    for args in [&["thread", "cost", &shop, "--here"][..], &["log", &shop, "--here"]] {
+        assert_eq!(run_in(&home, "shop", args).code, Some(64), "{args:?}");
+    }
+}

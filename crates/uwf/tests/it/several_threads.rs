@@ -108,6 +108,8 @@ fn removal_takes_filters_and_a_dry_run() {
     assert!(refused.code == Some(64) && refused.stderr.contains("select 3 threads"), "{refused:?}");
     let active = home.uwf(&["thread", "rm", "--state", "stuck", "--yes"]);
     assert!(active.code == Some(64) && active.stderr.contains("can't be removed"), "{active:?}");
+    let finished = home.uwf(&["thread", "pause", "--state", "killed"]);
+    assert!(finished.code == Some(64) && finished.stderr.contains("killed can't be paused"), "{finished:?}");
     let old = home.uwf(&["thread", "rm", "--older-than", "1h", "--workflow", "alpha"]);
     assert_eq!((old.code, old.json()), (Some(0), json!([])), "none is that old");
     let removed = home.uwf(&["thread", "rm", "--older-than", "0s", "--workflow", "alpha"]);

@@ -47,3 +47,25 @@ fn another_agent_may_try_for_once() {
     assert_eq!(home.uwf(&["thread", "retry", &killed]).code, Some(69));
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }
+
+#[test]
+fn answer_to_stuck_thread_names_retry() {
+    let home = home();
+    home.worker("output: json", FLAKY);
+    let thread = home.start_counting(2, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let refused = home.uwf(&["thread", "answer", &thread, "-m", "hello"]);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains(&format!("repeat the step: `uwf thread retry {thread}`")), "{}", refused.stderr);
+}
+
+#[test]
+fn stderr_in_pipe_has_no_escapes_of_agents() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\nprintf '\\033[31mbroken\\033[0m\\n' >&2\nexit 3\n");
+    let thread = home.start_counting(1, "count");
+    for format in ["text", "json"] {
+        let ran = home.uwf(&["thread", "step", &thread, "--format", format]);
+        assert!(ran.stderr.contains("its last words: broken") && !ran.stderr.contains('\u{1b}'), "{:?}", ran.stderr);
+    }
+}

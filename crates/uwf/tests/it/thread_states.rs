@@ -126,7 +126,10 @@ impl Stage {
         assert_eq!(json.code, text.code, "{command}: {} but {}", json.transcript(), text.transcript());
         let mut line = format!("{command}: {}", json.code.unwrap());
         if let Some((_, object)) = json.error() {
-            assert!(text.stderr.starts_with("error: "), "{command}: {}", text.transcript());
+            // As text, commands that act on a thread name it first.
+            let named = format!("thread {}: count\n", self.thread);
+            let stderr = text.stderr.strip_prefix(&named).unwrap_or(&text.stderr);
+            assert!(stderr.starts_with("error: "), "{command}: {}", text.transcript());
             let error = &object["error"];
             write!(line, " {}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()).unwrap();
             for hint in error["hints"].as_array().unwrap() {

@@ -10,6 +10,7 @@ use uwf_core::spending::{MoneySource, SpendingTotals};
 use uwf_core::text::one_line;
 use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest, CostRow};
 
+use crate::commands::thread::args::which::HereArg;
 use crate::complete;
 use crate::context::CommandContext;
 use crate::error::CommandError;
@@ -30,9 +31,10 @@ const NAME: usize = 40;
 
 /// Arguments of `uwf thread cost`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(mut_arg("here", |arg| arg.conflicts_with("threads")), after_help = "\
 Examples:
   uwf thread cost @
+  uwf thread cost --here
   uwf thread cost --since 7d --by model
   uwf thread cost @ --by branch
   uwf thread cost --since 30d --by label
@@ -47,6 +49,8 @@ pub(crate) struct Args {
     #[arg(value_name = "THREAD")]
     #[arg(add = ArgValueCompleter::new(complete::threads))]
     threads: Vec<String>,
+    #[command(flatten)]
+    here: HereArg,
     /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -248,6 +252,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let [since, until] = [&args.since, &args.until].map(|typed| typed.as_deref().map(time).transpose());
     let (since, until) = (since?, until?);
     let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;
+    let project = context.selected_project(args.here.here)?;
     let by = match args.by {
         CostGrouping::Thread => CostBy::Thread,
         CostGrouping::Role => CostBy::Role,
@@ -258,7 +263,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         CostGrouping::Label => CostBy::Label,
         CostGrouping::Day => CostBy::Day,
     };
-    let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, since, until, by })?;
+    let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, project, since, until, by })?;
     for unreadable in &costs.unreadable {
         context.printer.warn(&format!("thread {} is not fully readable: {}", unreadable.thread, unreadable.why));
     }

@@ -8,12 +8,16 @@ use super::args::selection::{SelectionUse, ThreadsArg};
 use super::several;
 use crate::commands::thread::show;
 use crate::context::CommandContext;
+use crate::error::CommandError;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
 use crate::style;
 
 /// States of threads that filters select: all unfinished ones that are not paused yet.
 const PAUSABLE: [ThreadState; 5] =
     [ThreadState::Active, ThreadState::Running, ThreadState::Waiting, ThreadState::Limited, ThreadState::Stuck];
+
+/// States that never change.
+const FINISHED: [ThreadState; 2] = [ThreadState::Completed, ThreadState::Killed];
 
 /// Arguments of `uwf thread pause`.
 #[derive(Debug, clap::Args)]
@@ -39,6 +43,11 @@ impl CommandReport for PauseReport {
 
 /// Pauses threads.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
+    if let Some(state) = args.which.filters.state.iter().find(|state| FINISHED.contains(state)) {
+        let states = PAUSABLE.map(ThreadState::name).join(", ");
+        return Err(CommandError::usage(format!("a thread that is {} can't be paused", state.name()))
+            .hint(format!("--state can be {states}")));
+    }
     let uses = SelectionUse { verb: "pause", states: &PAUSABLE, expects: args.expect.expected.is_some() };
     several::act(context, args.which.select(context, uses)?, |thread| {
         let state = pause::pause(&context.home, thread, args.reason.as_deref(), args.expect.expected)?;
