@@ -60,6 +60,24 @@ pub fn check_role(workflow: &Workflow, role: &str) -> Result<()> {
     }
 }
 
+/// Rejects a role that no step of the workflow's own threads plays, so that a run cannot stop before it.
+///
+/// # Errors
+/// `Usage` for a role that does not exist, and for one that only groups play.
+pub fn check_stop(workflow: &Workflow, role: &str) -> Result<()> {
+    check_role(workflow, role)?;
+    let is_next = |role: &str| workflow.graph.values().flatten().any(|transition| transition.role == role);
+    if is_next(role) {
+        return Ok(());
+    }
+    let mut groups = workflow.groups().map(|(name, _)| name);
+    let group = groups.find(|name| is_next(name) && workflow.branches_of(name).contains(&role));
+    group.map_or(Ok(()), |group| {
+        Err(Error::usage(format!("only the group `{group}` plays role `{role}`, so a run cannot stop before it"))
+            .hint(format!("to stop before the group: `--until {group}`")))
+    })
+}
+
 impl StepPlan {
     /// Loads what a step of this thread depends on.
     ///

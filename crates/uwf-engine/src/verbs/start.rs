@@ -136,7 +136,7 @@ fn plan_start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Control
     let ResolvedWorkflow { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
     let workflow = nodes::workflow(home.store(), hash)?;
     if let Some(role) = request.runs.as_ref().and_then(|runs| runs.until.as_ref()) {
-        plan::check_role(&workflow, role)?;
+        plan::check_stop(&workflow, role)?;
     }
     let redactor = SecretRedactor::for_home(home)?;
     let (prompt, replaced) = without_secrets(&redactor, &request.prompt);

@@ -221,6 +221,61 @@ fn wildcard_on_a_list_is_reported() {
     assert!(out.contains("the output of `panel` has no `okay`"), "{out}");
 }
 
+/// A group whose branches are a group that merges the files of its branches.
+const NESTED: &str = "\
+name: nested
+workspace: worktree
+roles:
+  worker: { goal: Work. }
+  inner: { play: [worker, other], files: worktree, merge: sequence }
+  other: { goal: Work otherwise. }
+  outer: { play: [inner, reader] }
+  reader: { goal: Read. }
+graph:
+  $START: [ { role: outer } ]
+  outer: [ { role: $END } ]
+";
+
+#[test]
+fn inner_group_must_not_write_what_outer_reads() {
+    let home = home();
+    let said = |from: &str, to: &str| {
+        let file = home.file("nested.yaml", &NESTED.replacen(from, to, 1));
+        let ran = home.uwf(&["workflow", "validate", file.to_str().unwrap(), "--format", "text"]);
+        (ran.code, ran.stdout)
+    };
+    let why = "the branches of `outer` only read files, and its group `inner` changes the files of the thread";
+    for to in ["files: worktree, merge: sequence", "files: shared, max: 1"] {
+        let (code, out) = said("files: worktree, merge: sequence", to);
+        assert!(code == Some(65) && out.contains(why), "{to}: {out}");
+    }
+    let (code, out) = said(
+        "play: [worker, other], files: worktree, merge: sequence",
+        "play: [worker], copies: 2, pick: '1', files: worktree",
+    );
+    assert!(code == Some(65) && out.contains(why), "{out}");
+    for (from, to) in [
+        ("files: worktree, merge: sequence", "files: worktree"),
+        ("play: [inner, reader]", "play: [inner, reader], files: worktree"),
+        ("play: [inner, reader]", "play: [inner, reader], files: shared, max: 1"),
+    ] {
+        let (code, out) = said(from, to);
+        assert_eq!(code, Some(0), "{to}: {out}");
+    }
+}
+
+#[test]
+fn run_cannot_stop_before_role_of_group_only() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{}'\n");
+    home.put("nested", &NESTED.replace("workspace: worktree\n", "").replace(", files: worktree, merge: sequence", ""));
+    let ran = home.uwf(&["run", "nested", "-p", "x", "--until", "worker"]);
+    assert_eq!(ran.code, Some(64), "{ran:?}");
+    let why = "only the group `outer` plays role `worker`, so a run cannot stop before it";
+    assert!(ran.stderr.contains(why) && ran.stderr.contains("`--until outer`"), "{ran:?}");
+    assert_eq!(home.json(&["thread", "list", "--all"]), serde_json::json!([]), "no thread was started");
+}
+
 #[test]
 fn branches_and_outcomes_of_other_roles_are_doubtful() {
     let home = home();

@@ -170,11 +170,45 @@ impl GroupCheck<'_> {
             let message = "`merge` does not belong to `copies`: only the files of the winner are used";
             self.error("merge", message.to_owned(), Some("leave `merge` out"), problems);
         }
+        if *files == BranchFiles::Read
+            && let Some(inner) = self.writer()
+        {
+            let message = format!(
+                "the branches of `{}` only read files, and its group `{inner}` changes the files of the thread",
+                self.name
+            );
+            let hint = "give each branch a copy of the files: `files: worktree`; or `files: shared` with `max: 1`";
+            self.error("files", message, Some(hint), problems);
+        }
         if *files == BranchFiles::Worktree && self.draft.workspace != WorkspaceKind::Worktree {
             let message = "`files: worktree` works only in a thread that has a git worktree itself".to_owned();
             let hint = "add `workspace: worktree`, or start its threads with `--worktree`".to_owned();
             problems.warning("no-worktree", self.position("files"), message, Some(hint));
         }
+    }
+
+    /// A group within this group that changes the files which this one works with: by its branches, by merging them, or by its winner.
+    fn writer(&self) -> Option<&str> {
+        let mut seen = BTreeSet::from([self.name]);
+        let mut open = vec![self.group];
+        while let Some(group) = open.pop() {
+            for role in group.roles.iter().map(|branch| branch.role.as_str()) {
+                let Some(inner) = self.draft.roles.get(role).and_then(|role| role.more.play.as_ref()) else { continue };
+                if !seen.insert(role) {
+                    continue;
+                }
+                match inner.files {
+                    BranchFiles::Shared => return Some(role),
+                    BranchFiles::Worktree if inner.merge == BranchMerge::Sequence || inner.copies.is_some() => {
+                        return Some(role);
+                    }
+                    // Its branches change copies of the files.
+                    BranchFiles::Worktree => {}
+                    BranchFiles::Read => open.push(inner),
+                }
+            }
+        }
+        None
     }
 
     /// The role that resolves conflicts must exist, and there must be merges.

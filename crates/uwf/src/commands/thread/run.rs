@@ -27,7 +27,7 @@ use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
 use uwf_engine::verbs::answer::{AnswerPrecondition, asked};
-use uwf_engine::verbs::rebind;
+use uwf_engine::verbs::settings::rebind;
 use uwf_engine::verbs::start::readiness;
 use uwf_engine::verbs::step::{StepReport, StepRequest, UpcomingRole, expected_head, in_keeper, newest_attempt};
 use uwf_engine::views::branch_setups::BranchSetups;
@@ -307,7 +307,7 @@ fn before(
         return Ok(None);
     }
     let workflow = loaded.workflow()?;
-    plan::check_role(&workflow, role)?;
+    plan::check_stop(&workflow, role)?;
     match moderate::next(&loaded, &workflow)?.next {
         NextAction::Role(next) if next == role => {
             let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);

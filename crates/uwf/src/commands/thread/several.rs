@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use uwf_core::outcome::NOT_SUCCEEDED;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 
@@ -85,14 +86,40 @@ fn with_state(context: &CommandContext, thread: &ThreadId, failure: CommandError
     if failure.known.is_empty() { context.with_state_of(thread, failure) } else { failure }
 }
 
-/// The most urgent exit code. A failure comes before a limit, and a limit before a wait.
+/// The most urgent exit code, whatever the order of the threads. A failure comes before an end that is not `succeeded`, that before a limit,
+/// and a limit before a wait.
 pub(crate) fn worst_code(threads: &[ThreadResult]) -> u8 {
-    let codes = || {
-        threads.iter().map(|one| {
-            one.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| ErrorKind::Internal.exit_code())
-        })
+    let codes = threads.iter().map(|one| {
+        one.exit_code.and_then(|code| u8::try_from(code).ok()).unwrap_or_else(|| ErrorKind::Internal.exit_code())
+    });
+    let urgency = |code: u8| match code {
+        0 => 0,
+        code if code == ErrorKind::Waiting.exit_code() => 1,
+        code if code == ErrorKind::Limit.exit_code() => 2,
+        NOT_SUCCEEDED => 3,
+        _ => 4,
     };
-    let (waits, limit) = (ErrorKind::Waiting.exit_code(), ErrorKind::Limit.exit_code());
-    let failed = codes().find(|code| ![0, waits, limit].contains(code));
-    failed.or_else(|| codes().find(|code| *code == limit)).or_else(|| codes().find(|code| *code == waits)).unwrap_or(0)
+    codes.max_by_key(|code| (urgency(*code), *code)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_urgent_code_wins_in_any_order() {
+        let worst = |codes: &[i32]| {
+            let result = |code: &i32| ThreadResult {
+                thread: "01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap(),
+                exit_code: Some(*code),
+                report: Map::new(),
+            };
+            let forward: Vec<ThreadResult> = codes.iter().map(result).collect();
+            let backward: Vec<ThreadResult> = codes.iter().rev().map(result).collect();
+            assert_eq!(worst_code(&forward), worst_code(&backward), "{codes:?}");
+            worst_code(&forward)
+        };
+        assert_eq!([worst(&[]), worst(&[0, 0]), worst(&[0, 20]), worst(&[20, 30])], [0, 0, 20, 30]);
+        assert_eq!([worst(&[11, 30]), worst(&[11, 40, 20]), worst(&[65, 40])], [11, 40, 65]);
+    }
 }
