@@ -280,7 +280,7 @@ pub(crate) fn refuse_tool(spec: &AgentSpec, is_given: bool) -> Result<()> {
     Err(Error::config(message).hint("remove `mcp` from its `config`: it answers in its text instead"))
 }
 
-/// What to do about a path of `write` or `read`; `None` if the reason is another one. No other sandbox would help.
+/// A hint about a path of `write` or `read`; `None` if the reason is another one. No other sandbox would help.
 fn listed_path_hint(agent: &str, why: &str) -> Option<String> {
     let key = ["write", "read"].into_iter().find(|key| why.starts_with(&format!("`{key}`: ")))?;
     Some(format!("create the path, or remove it from `sandbox.{key}` of agent `{agent}` in config.yaml"))

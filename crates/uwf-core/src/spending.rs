@@ -263,13 +263,13 @@ fn sums_of_amounts<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<(String, MoneySource), f64>, D::Error> {
     #[derive(Deserialize)]
-    struct Amount {
+    struct ReportedMoney {
         currency: String,
         amount: f64,
         from: MoneySource,
     }
-    let amounts = Vec::<Amount>::deserialize(deserializer)?;
-    Ok(amounts.into_iter().map(|Amount { currency, amount, from }| ((currency, from), amount)).collect())
+    let amounts = Vec::<ReportedMoney>::deserialize(deserializer)?;
+    Ok(amounts.into_iter().map(|ReportedMoney { currency, amount, from }| ((currency, from), amount)).collect())
 }
 
 impl SpendingTotals {

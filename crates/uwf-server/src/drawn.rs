@@ -100,7 +100,7 @@ impl InboxRow {
             @match machine {
                 None => li #{"t-" (thread)} class=(class) data-row=(thread) data-head=(head) tabindex="-1" { (inside) },
                 Some(machine) => li #{ (machine) "-" (thread) } class=(class) data-row=(thread) data-head=(head) data-prefix=(machine.prefix()) tabindex="-1" {
-                    span.badge.machine { (machine) @if *is_old { span.problem { " (not connected)" } } }
+                    span.badge.machine.away[*is_old] title=[is_old.then_some("not connected")] { (machine) @if *is_old { span.hidden { " not connected" } } }
                     (inside)
                 },
             }

@@ -1,4 +1,4 @@
-//! `/metrics` in OpenMetrics, `/healthz` and `/readyz`: what monitoring asks a server.
+//! Answers for monitoring: `/metrics` in OpenMetrics, `/healthz` and `/readyz`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -45,7 +45,7 @@ type CounterFamily = Family<Vec<(&'static str, String)>, Counter>;
 /// Sums that may be fractions, by labels.
 type SumFamily = Family<Vec<(&'static str, String)>, Counter<f64, AtomicU64>>;
 
-/// Routes for whoever knows the secret.
+/// Routes for clients that know the secret.
 pub(crate) fn routes() -> Router<AppState> {
     Router::new().route("/metrics", get(metrics))
 }
@@ -107,7 +107,7 @@ fn registered(counts: &BTreeMap<ThreadState, usize>, costs: &CostReport) -> Regi
     registry
 }
 
-/// Adds what the agents did and what it cost. A step that forks share counts once.
+/// Adds the attempts, tokens and costs of agents. A step that forks share counts once.
 fn add_costs(registry: &mut Registry, costs: &CostReport) {
     let (attempts, tokens, unknown) = (CounterFamily::default(), CounterFamily::default(), CounterFamily::default());
     let (seconds, money) = (SumFamily::default(), SumFamily::default());

@@ -90,8 +90,8 @@ pub(crate) async fn tagged(request: Request, next: Next) -> Response {
     Response::from_parts(parts, Body::from(bytes))
 }
 
-/// Whether an answer is sent compressed to clients that accept it. Only pages of this server can make a browser send its login, so nobody
-/// else can learn a secret from the length of the answer to a guess.
+/// Whether an answer is sent compressed to clients that accept it. Only pages of this server can make a browser send its login, so no
+/// other site can learn a secret from the length of the answer to a guess.
 fn is_compressible(headers: &HeaderMap, bytes: &[u8]) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_text = ["text/html", "application/json"].iter().any(|known| kind.starts_with(known));

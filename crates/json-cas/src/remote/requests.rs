@@ -8,7 +8,7 @@ static FAILED: AtomicU64 = AtomicU64::new(0);
 /// Requests of this process, retries included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreRequestCounts {
-    /// Requests with an answer, also with "there is none" and "somebody else was first".
+    /// Requests with an answer, also if an object was missing or another writer was first.
     pub answered: u64,
     /// Requests without an answer, or whose answer was an error of the store.
     pub failed: u64,

@@ -9,7 +9,7 @@ use uwf_core::text::ellipsize;
 /// Characters shown of a request.
 const MAX_SHOWN: usize = 300;
 
-/// Replies that allow a request although no option has this name. `uwf thread answer` knows them too.
+/// Replies that allow a request although no option has this name. `uwf thread answer` also knows them.
 pub const ALLOWING: [&str; 4] = ["yes", "y", "allow", "ok"];
 
 /// How requests for permission are answered.

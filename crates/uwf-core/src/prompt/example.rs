@@ -173,7 +173,7 @@ impl<'s> ExampleWriter<'s> {
 /// The only values of a place.
 struct ListedValues<'s> {
     values: Vec<&'s Value>,
-    /// Whether an alternative of type `null` is allowed too.
+    /// Whether an alternative of type `null` is allowed as well.
     or_null: bool,
 }
 

@@ -66,7 +66,7 @@ pub struct MarkReason {
     /// When the thread can continue, Unix milliseconds: at the end of a usage limit, or of the wait for a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// What a person can do about it.
+    /// Hints for a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
 }

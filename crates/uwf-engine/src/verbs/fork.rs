@@ -25,7 +25,7 @@ use crate::root::worktree::Worktree;
 use crate::root::{ids, project, project_files};
 use crate::thread::load::Thread;
 use crate::thread::{chain, nodes};
-use crate::verbs::rebind;
+use crate::verbs::settings::rebind;
 use crate::verbs::start::chosen_id::{self, EarlierStart};
 use crate::verbs::start::decide_workflows::WorkflowDecider;
 use crate::verbs::start::thread_input::{self, ThreadInput};

@@ -44,6 +44,9 @@ pub struct KillReport {
     pub thread: ThreadId,
     /// Whether it is in the history.
     pub archived: bool,
+    /// The beginning of its task; absent if it is not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
 }
 
 /// Kills a thread and its child threads, if the thread is at the expected head. Its agent is gone when this returns. Returns the thread-end

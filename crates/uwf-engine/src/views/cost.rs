@@ -42,7 +42,7 @@ use crate::views::workflow_names;
 pub struct CostRequest {
     /// The threads; all if empty.
     pub threads: Vec<ThreadId>,
-    /// Of all threads, only those of this project.
+    /// Only threads of this project.
     pub project: Option<ProjectRoot>,
     /// Only costs since this time (Unix milliseconds).
     pub since: Option<u64>,

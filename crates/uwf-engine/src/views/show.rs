@@ -64,7 +64,7 @@ pub struct ThreadStatus {
     /// Why it is in this state, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// What a person can do about it, if it is stuck.
+    /// Hints for a person, if it is stuck.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
     /// The thread above whose state it has, because that thread plays it and has stopped.

@@ -7,8 +7,9 @@ use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::history;
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::settings::limit;
 use uwf_engine::verbs::start_child::{self, ChildTask};
-use uwf_engine::verbs::{kill, limit, pause};
+use uwf_engine::verbs::{kill, pause};
 use uwf_engine::views::show;
 
 use crate::memory::{Machine, failure};

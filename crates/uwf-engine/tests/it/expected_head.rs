@@ -10,7 +10,7 @@ use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::marks::{self, MarkReason, ThreadMark};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::{self, AnswerPrecondition};
-use uwf_engine::verbs::limit::{self, LimitChange, LimitChanges};
+use uwf_engine::verbs::settings::limit::{self, LimitChange, LimitChanges};
 use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::newest_attempt::{self, NewestAttempt};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest};

@@ -16,7 +16,7 @@ use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::thread::{moderate, usage};
-use uwf_engine::verbs::limit::{self, LimitChange, LimitChanges};
+use uwf_engine::verbs::settings::limit::{self, LimitChange, LimitChanges};
 use uwf_engine::verbs::start::{self, StartRequest};
 use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::{self, StepRequest};

@@ -14,9 +14,9 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::root::thread_ids;
 use uwf_engine::verbs::fork::ForkReport;
 use uwf_engine::verbs::kill::KillReport;
-use uwf_engine::verbs::label::LabelReport;
-use uwf_engine::verbs::limit::LimitReport;
 use uwf_engine::verbs::pause::PauseReport;
+use uwf_engine::verbs::settings::label::LabelReport;
+use uwf_engine::verbs::settings::limit::LimitReport;
 use uwf_engine::verbs::step::StepReport;
 use uwf_engine::views::show::{self, ThreadStatus};
 

@@ -143,7 +143,7 @@ fn download(value: &str) -> Option<String> {
     Some(name.map_or_else(|| "attachment".to_owned(), |name| format!("attachment; filename=\"{name}\"")))
 }
 
-/// The cookie with saved views, written anew.
+/// The cookie with saved views, checked and made again.
 fn views(cookie: &str) -> Option<String> {
     let value = cookie.strip_prefix(VIEWS)?.strip_prefix('=')?.split(';').next()?;
     views_cookie(&stored_views(value))

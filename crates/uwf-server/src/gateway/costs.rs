@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use uwf_core::spending::SpendingTotals;
+use uwf_engine::views::cost::CostBy;
 
-use crate::api::cost::CostQuery;
 use crate::url::encoded;
 
 /// The costs that a machine reports.
@@ -28,9 +28,8 @@ pub(crate) struct MachineCostRow {
 }
 
 /// Path and query of the report.
-pub(super) fn path(query: &CostQuery) -> String {
-    let text = |text: &Option<String>| encoded(text.as_deref().unwrap_or_default());
-    let by = serde_json::to_value(query.by.unwrap_or_default()).unwrap_or_default();
+pub(super) fn path(since: &str, until: &str, by: CostBy) -> String {
+    let by = serde_json::to_value(by).unwrap_or_default();
     let by = by.as_str().unwrap_or_default();
-    format!("/api/cost?since={}&until={}&by={by}", text(&query.since), text(&query.until))
+    format!("/api/cost?since={}&until={}&by={by}", encoded(since), encoded(until))
 }

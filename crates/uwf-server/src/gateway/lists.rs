@@ -12,12 +12,12 @@ use futures_util::future::join_all;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use uwf_engine::views::cost::CostBy;
 use uwf_engine::views::list::NamedThreadRow;
 
 use super::asking::{self, answered};
 use super::costs::MachineCosts;
 use super::{costs, inbox, search, summary};
-use crate::api::cost::CostQuery;
 use crate::app::AppState;
 use crate::drawn::{DrawnSearch, MachineInbox};
 use crate::failure::HttpFailure;
@@ -173,9 +173,10 @@ pub(crate) async fn searches(
 /// The tokens can't be read.
 pub(crate) async fn costs(
     gateway: &Arc<MachineGateway>,
-    query: &CostQuery,
+    (since, until): (&str, &str),
+    by: CostBy,
 ) -> Result<Vec<(MachineName, Option<MachineCosts>)>, HttpFailure> {
-    let path = costs::path(query);
+    let path = costs::path(since, until, by);
     ask_all(gateway, PATIENCE, |asking, name| {
         let path = path.clone();
         async move { asking::data(&asking, &name, &path).await }

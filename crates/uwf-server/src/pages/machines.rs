@@ -156,7 +156,7 @@ fn thread_row(machine: &MachineSnapshot, row: &MachineThreadRow) -> Markup {
                     (parts::short_id(row.thread.as_str()))
                 }
             }
-            @if let Some(why) = &row.why { p.why { (parts::message(&text::ellipsize(why, WHY))) } }
+            @if let Some(why) = &row.why { p.why { (parts::ticks(&text::ellipsize(why, WHY))) } }
         }
     }
 }

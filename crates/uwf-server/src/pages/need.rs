@@ -5,7 +5,7 @@ use uwf_core::config::UwfConfig;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::limit::{self, LimitReport};
+use uwf_engine::verbs::settings::limit::{self, LimitReport};
 use uwf_engine::views::thread_now::ThreadNow;
 
 use super::forms::{self, ActionButton, FormSubject};

@@ -1,6 +1,7 @@
 //! `/threads/ID`: a thread with its graph and steps, the running attempt, the reason for its state, and the possible actions.
 
 mod branches;
+mod fork_choices;
 mod fork_form;
 mod forks;
 mod labels;

@@ -21,7 +21,7 @@ pub(crate) fn output(value: &Value, node: Option<NodeHash>) -> Markup {
     named(value, 0, node)
 }
 
-/// The keys of an answer's header that are not in its output; nothing if there are none.
+/// The keys of an answer's header that are not in its output; empty without any.
 pub(crate) fn header(fields: &Map<String, Value>) -> Markup {
     html! {
         @if !fields.is_empty() {

@@ -124,7 +124,7 @@ impl ExpressionCheck<'_> {
         without_steps
     }
 
-    /// Warns about `$branches` of roles that are no groups. The roles in `reported` have a warning already.
+    /// Warns about `$branches` of roles that are not groups. The roles in `reported` have a warning already.
     fn groups_compared(
         &self,
         expression: &CompiledCondition,

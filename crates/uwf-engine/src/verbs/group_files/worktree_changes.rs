@@ -29,8 +29,8 @@ pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
     Ok(Some(PromptWorkspace::Worktree(PromptWorktree { branch: worktree.branch, base: worktree.base, files })))
 }
 
-/// The branch and the commit of the git checkout that contains a directory; `None` without a commit, or if git fails. Asks git for no list
-/// of files, which takes long in a large repository.
+/// The branch and the commit of the git checkout that contains a directory; `None` without a commit, or if git fails. Lists no files,
+/// because that takes long in a large repository.
 pub fn of_directory(dir: &Path) -> Option<PromptWorkspace> {
     // Outside of repositories, don't start git.
     if !dir.ancestors().any(|above| above.join(".git").exists()) {

@@ -25,6 +25,9 @@ pub struct StepReport {
     pub head: NodeHash,
     /// Whether the thread has ended.
     pub done: bool,
+    /// The beginning of its task, in the report of a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// Role that was played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
@@ -114,6 +117,7 @@ impl StepReport {
             thread,
             head,
             done: false,
+            task: None,
             role: None,
             agent: None,
             fallback_for: None,

@@ -13,7 +13,7 @@ use crate::root::ids;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::runs::KnownRun;
 
-/// The attempt in progress at a head; `None` if there is none, or if child threads play the role and have the usage.
+/// The attempt in progress at a head; `None` without one, or if child threads play the role and have the usage.
 pub(super) fn run(home: &Home, config: &UwfConfig, thread: &ThreadId, head: NodeHash) -> Option<KnownRun> {
     // Most threads have no open attempt, so don't read their records.
     if !marks::of_here(home, thread).contains(&ThreadMark::Open) {

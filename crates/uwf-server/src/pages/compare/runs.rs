@@ -150,7 +150,7 @@ fn head(
         header #head {
             h1 { "Compare two " (what) }
             table.totals {
-                thead { tr { td {} th scope="col" { "a" } th scope="col" { "b" } } }
+                thead { tr { td {} th scope="col" { "Left" } th scope="col" { "Right" } } }
                 tbody {
                     tr { th scope="row" { (what.trim_end_matches('s')) } @for (named, thread) in two.iter().zip(threads) { td { (link(named, thread)) } } }
                     @if is_whole {

@@ -45,7 +45,8 @@ pub(super) async fn everywhere(app: &AppState, query: CostQuery) -> Result<Costs
     let lines = rows.into_iter().map(|row| CostLine { row, machine: None }).collect();
     let mut all = CostsEverywhere { report, lines, machines: Vec::new() };
     let Some(gateway) = app.gateway() else { return Ok(all) };
-    let machines = lists::costs(gateway, &query).await?;
+    let (since, until) = (query.since.unwrap_or_default(), query.until.unwrap_or_default());
+    let machines = lists::costs(gateway, (&since, &until), query.by.unwrap_or_default()).await?;
     if !machines.is_empty() {
         all.machines.push((None, Some(all.report.total.clone())));
     }

@@ -49,7 +49,7 @@ impl SavedViews {
                         button.quiet { "Remove the view " (name) }
                     }
                     None => {
-                        label { "Name " input name="name" required maxlength=(MAX_NAME) size="14"; }
+                        label { "Name of the view " input name="name" required maxlength=(MAX_NAME) size="14"; }
                         button { "Save this view" }
                     }
                 }
@@ -58,7 +58,7 @@ impl SavedViews {
     }
 }
 
-/// The query of a view: where a list begins is no part of it.
+/// The query of a view, without the place where the list begins.
 fn normal(shown: &ThreadListQuery) -> String {
     ThreadListQuery { after: String::new(), limit: String::new(), ..shown.clone() }.with("after", "")
 }

@@ -32,7 +32,7 @@ use uwf_engine::views::workflow_names::WorkflowNames;
 use super::super::files;
 use super::super::need::OpenRequest;
 use super::super::{parts, spent, values};
-use super::fork_form::ForkChoices;
+use super::fork_choices::ForkChoices;
 use crate::app::ServerCaches;
 use crate::failure::HttpFailure;
 
@@ -64,7 +64,7 @@ pub(super) struct ThreadView {
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
     pub(super) need: Option<OpenRequest>,
-    /// What another run of the workflow can differ in.
+    /// Possible differences of another run of the workflow.
     pub(super) fork: ForkChoices,
     pub(super) graph: Option<Markup>,
     /// The files changed since its start, and the start to compare with; `None` if no files are recorded.

@@ -109,7 +109,8 @@ pub(super) fn done(
 
 /// Warns about remaining problems of a written configuration.
 pub(super) fn warn(context: &CommandContext, configured: &ConfigChangeReport) {
-    for problem in &configured.warnings {
+    // A role that is missing may be what the person adds to the workflow next; `uwf config validate` reports it.
+    for problem in configured.warnings.iter().filter(|problem| problem.code != "unknown-role") {
         let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         context.printer.warn(&format!("{}{hint}", problem.message));
     }

@@ -37,9 +37,6 @@ fn kill_one(context: &CommandContext, thread: &ThreadId, expect: ExpectHead) -> 
         context.printer.warn("the thread's nodes are not readable, so the history records only the kill");
     }
     let text = format!("killed thread {}; it is in the history now\n", style::bold(thread.as_str()));
-    let mut report = json!(KillReport { thread: thread.clone(), archived: true });
-    if let Some(task) = task {
-        report["task"] = task.into();
-    }
-    Ok(PrintableReport::value_with_text(report, text))
+    let report = KillReport { thread: thread.clone(), archived: true, task };
+    Ok(PrintableReport::value_with_text(json!(report), text))
 }

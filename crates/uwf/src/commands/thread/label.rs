@@ -2,7 +2,7 @@
 
 use uwf_core::label::{self, ThreadLabel};
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::label::{LabelChanges, LabelReport, change, show};
+use uwf_engine::verbs::settings::label::{LabelChanges, LabelReport, change, show};
 
 use super::args::expect_head::ExpectHead;
 use super::args::selection::{SelectionUse, ThreadsArg};
@@ -15,7 +15,7 @@ use crate::style;
 /// Arguments of `uwf thread label`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  uwf thread label 7Q2M                                its labels\n  uwf thread label 7Q2M --set team=web --remove draft\n  uwf thread label --workflow solve-issue --set sprint=12 --yes\n\nThreads that have ended can be labelled, too. Child threads get the labels that their parent has when they start."
+    after_help = "Examples:\n  uwf thread label 7Q2M                                its labels\n  uwf thread label 7Q2M --set team=web --remove draft\n  uwf thread label --workflow solve-issue --set sprint=12 --yes\n\nYou can also label threads that have ended. Child threads get the labels that their parent has when they start."
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<ThreadLabel>,
     /// Key of a label to remove. Repeat for several.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     remove: Vec<String>,
 }
 

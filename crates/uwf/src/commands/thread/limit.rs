@@ -6,7 +6,7 @@ use uwf_core::money::dollars;
 use uwf_core::number::MAX_WHOLE;
 use uwf_core::usage::{ThreadLimits, UsageAmount};
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::limit::{self, LimitChange, LimitChanges, LimitReport};
+use uwf_engine::verbs::settings::limit::{self, LimitChange, LimitChanges, LimitReport};
 
 use super::args::expect_head::ExpectHead;
 use super::args::limits::{amount, seconds};

@@ -125,9 +125,6 @@ impl Args {
 struct StepPrinted {
     #[serde(flatten)]
     report: StepReport,
-    /// The beginning of the thread's task.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
     /// Whether `--exit-code` was given.
     #[serde(skip)]
     exit_code: bool,
@@ -332,13 +329,13 @@ pub(crate) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<S
 
 /// Renders the report of a step of a child thread, if the person named a thread above it.
 pub(crate) fn printed_child(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
-    printed_as(context, StepPrinted { report, task: None, exit_code, is_child: true })
+    printed_as(context, StepPrinted { report, exit_code, is_child: true })
 }
 
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
-    let task = context.task_of(&report.thread);
-    printed_as(context, StepPrinted { report, task, exit_code, is_child: false })
+    let report = StepReport { task: context.task_of(&report.thread), ..report };
+    printed_as(context, StepPrinted { report, exit_code, is_child: false })
 }
 
 /// Says what was copied into the new worktrees of branches, and what prepared them.

@@ -49,11 +49,11 @@ pub(super) fn ask_person(context: &CommandContext, question: &AgentQuestion) -> 
         if reply.trim().is_empty() {
             continue;
         }
-        match ReplyEffect::of(question, &reply) {
+        match ReplyEffect::for_reply(question, &reply) {
             Some(ReplyEffect::Denial) if !is_refusal(&reply) => {
                 let last = question.options.len();
                 asker.print_line(&format!(
-                    "That is no option. Type a number from 1 to {last}, or `no` and your reason.\n"
+                    "This is not an option. Type a number from 1 to {last}, or `no` and your reason.\n"
                 ));
             }
             _ => return Ok(reply),
@@ -67,13 +67,13 @@ enum ReplyEffect<'q> {
     Option(&'q str),
     /// It allows the request, once if possible.
     Allowed,
-    /// It is none of the options, so it denies the request.
+    /// It is not one of the options, so it denies the request.
     Denial,
 }
 
 impl ReplyEffect<'_> {
     /// The effect of a reply; `None` if the question has no options, or if only the agent knows it.
-    fn of<'q>(question: &'q AgentQuestion, reply: &str) -> Option<ReplyEffect<'q>> {
+    fn for_reply<'q>(question: &'q AgentQuestion, reply: &str) -> Option<ReplyEffect<'q>> {
         if question.options.is_empty() {
             return None;
         }
@@ -105,10 +105,10 @@ fn is_refusal(reply: &str) -> bool {
 
 /// Says what a reply to a question with options does.
 pub(super) fn say_effect(context: &CommandContext, question: &AgentQuestion, reply: &str) {
-    let Some(effect) = ReplyEffect::of(question, reply) else { return };
+    let Some(effect) = ReplyEffect::for_reply(question, reply) else { return };
     context.printer.talk(&match effect {
         ReplyEffect::Option(option) => format!("chosen: {}", one_line(option)),
         ReplyEffect::Allowed => "allowed, once if possible".to_owned(),
-        ReplyEffect::Denial => "denied: the reply is none of the options; the agent gets your text".to_owned(),
+        ReplyEffect::Denial => "denied: the reply is not one of the options; the agent gets your text".to_owned(),
     });
 }

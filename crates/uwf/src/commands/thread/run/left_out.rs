@@ -47,7 +47,7 @@ pub(super) fn results(left_out: &[ThreadRow], is_nothing_run: bool) -> Vec<Threa
 }
 
 /// Says how many threads are left out, and until when.
-pub(super) fn say(context: &CommandContext, left_out: &[ThreadRow]) {
+pub(super) fn report_left_out(context: &CommandContext, left_out: &[ThreadRow]) {
     let untils: Vec<u64> = left_out.iter().filter(|row| is_at_usage_limit(row)).filter_map(|row| row.until).collect();
     if let Some(first) = untils.iter().min() {
         let until = match untils.iter().all(|until| until == first) {

@@ -180,7 +180,7 @@ pub(super) fn run(
         }
     }
     let mut signals = SignalListener::listen()?;
-    left_out::say(context, &left_out);
+    left_out::report_left_out(context, &left_out);
     let mut ended = left_out::results(&left_out, queued.is_empty());
     let mut waiting = queued;
     let (send, receive) = mpsc::channel();
