@@ -162,6 +162,12 @@ fn several_selected_threads_are_paused() {
 }
 
 #[test]
+fn selected_threads_get_label_and_view() {
+    let showcase = act("labels_several", |it| json!({ "active": it.active, "done": it.done }));
+    assert_eq!(showcase.home.json(&["thread", "show", &showcase.active])["labels"], json!({ "team": "web" }));
+}
+
+#[test]
 fn hidden_page_announces_waiting_thread() {
     act("notifies", |_| json!({ "workflow": "publish-post" }));
 }

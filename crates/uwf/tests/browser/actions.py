@@ -267,6 +267,30 @@ def acts_on_several(browser):
     browser.problems = [it for it in browser.problems if "40" not in it]
 
 
+def labels_several(browser):
+    """Selected rows get a label, which finds them, and the list becomes a saved view."""
+    told = browser.told
+    page = browser.page("/?all=1")
+    for row in [told["active"], told["done"]]:
+        page.locator(f"#t-{row}").focus()
+        page.keyboard.press("x")
+    page.once("dialog", lambda dialog: dialog.accept("team=web"))
+    page.locator("#bulk").get_by_role("button", name="Label").click()
+    until("both are labelled", lambda: "2 of 2 done" in page.inner_text("#notice"))
+    page.goto(f"/threads/{told['done']}")
+    page.get_by_role("link", name="team=web").click()
+    until("the label finds both", lambda: page.locator("#found > li").count() == 2)
+    page.get_by_label("Name of the view").fill("The web & more")
+    page.get_by_role("button", name="Save this view").click()
+    view = page.get_by_role("link", name="The web & more")
+    until("it is a view", lambda: view.get_attribute("aria-current") == "page")
+    page.goto("/")
+    view.click()
+    until("it is one click away", lambda: page.locator("#found > li").count() == 2)
+    page.get_by_role("button", name="Remove the view The web & more").click()
+    until("it is removed", lambda: not view.count())
+
+
 def notifies(browser):
     """A thread that begins to need its reader is announced while the tab is hidden, if they asked for that."""
     context = browser.context()
