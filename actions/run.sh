@@ -46,15 +46,16 @@ if [ -z "$thread" ]; then
     printf '%s\n' "$thread" > "$kept"
 fi
 
-# A runner may check the repository out at another path than the one of the earlier job.
-here=()
-if [ -n "$continues" ] && [ ! -d "$(of_thread "$thread" workspace)" ]; then here=(--cwd "$PWD"); fi
-
 code=0
-if [ -n "${UWF_ANSWER:-}" ] && [ "$(of_thread "$thread" state)" = waiting ]; then
-    uwf thread answer "$thread" -m "$UWF_ANSWER" "${here[@]}" > /dev/null || code=$?
+# A runner may check the repository out at another path than the one of the earlier job. From this step on, agents work here.
+if [ -n "$continues" ] && [ ! -d "$(of_thread "$thread" workspace)" ]; then
+    uwf thread step "$thread" --cwd "$PWD" > /dev/null || code=$?
+    case $code in 20 | 30) code=0 ;; esac
 fi
-[ "$code" -ne 0 ] || uwf run "$thread" "${here[@]}" --no-ask > /dev/null || code=$?
+if [ "$code" -eq 0 ] && [ -n "${UWF_ANSWER:-}" ] && [ "$(of_thread "$thread" state)" = waiting ]; then
+    uwf thread answer "$thread" -m "$UWF_ANSWER" > /dev/null || code=$?
+fi
+[ "$code" -ne 0 ] || [ "$(of_thread "$thread" done)" = true ] || uwf run "$thread" --no-ask > /dev/null || code=$?
 
 resume_commands
 state=$(of_thread "$thread" state)

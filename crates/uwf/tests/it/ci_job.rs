@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use uwf_testing::{TestHome, repository};
 
 use crate::home;
@@ -109,7 +110,7 @@ fn later_job_at_another_path_continues() {
     assert!(output.ends_with("state=completed\noutcome=succeeded\nexit-code=0\n"), "{output}");
     assert_eq!(runner.runs(), 1, "the coder was not paid again");
     let (_, output, _) = runner.github(&second, &[]);
-    assert_eq!(output.matches("thread=").count(), 4);
+    assert_eq!(output.matches("thread=").count(), 3);
     assert_eq!(runner.runs(), 2, "after the end, a new thread starts");
 }
 
@@ -155,4 +156,29 @@ fn job_without_task_says_so() {
     assert_eq!((ran.status.code(), text(&ran.stderr).as_str()), (Some(64), "run.sh: UWF_PROMPT is not set\n"));
     let ran = runner.job(&checkout, &[("UWF_WORKFLOW", "missing.yaml")]);
     assert!(ran.status.code().is_some_and(|code| code > 0) && !runner.home.root().join("ci-thread").exists());
+}
+
+/// Reads the documents of a YAML file.
+fn yaml(path: &str) -> Value {
+    let text = fs::read_to_string(repository().join(path)).unwrap();
+    let last = text.rsplit("\n---\n").next().unwrap();
+    yaml_tree::parse(last).unwrap().unwrap().to_json(&mut |_, _| {})
+}
+
+#[test]
+fn action_and_component_pass_what_the_script_reads() {
+    let script = fs::read_to_string(repository().join("actions/run.sh")).unwrap();
+    let action = yaml("actions/run/action.yml");
+    let run = action["runs"]["steps"].as_array().unwrap().iter().find(|step| step["id"] == "run").unwrap();
+    let component = yaml("templates/run.yml");
+    for variables in [&run["env"], &component["uwf"]["variables"]] {
+        let mut names: Vec<&str> = variables.as_object().unwrap().keys().map(String::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["UWF_ANSWER", "UWF_ARGUMENTS", "UWF_PROMPT", "UWF_WORKFLOW", "WORKFLOW_STORAGE_ROOT"]);
+        assert!(names.iter().all(|name| script.contains(&format!("#   {name} "))), "{names:?}");
+    }
+    for name in action["outputs"].as_object().unwrap().keys() {
+        assert!(script.contains(&format!("\"{name}=$")), "the script prints no {name}");
+    }
+    assert_eq!(component["uwf"]["artifacts"]["reports"]["dotenv"], "uwf.env");
 }

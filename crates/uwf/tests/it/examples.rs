@@ -320,7 +320,7 @@ report:
   - reply: The checkout failed for 21 minutes.
 ";
 
-/// A home with an incident whose mitigation a person has to approve.
+/// A home with an incident whose mitigation a person must approve.
 fn incident() -> (TestHome, String) {
     let home = home();
     let person = "agentOverrides: { handle-incident: { approver: me } }\n";

@@ -148,7 +148,7 @@ fn nothing_is_merged_into_another_git_branch() {
 }
 
 #[test]
-fn group_begins_only_on_the_branch_of_its_thread() {
+fn group_begins_only_on_branch_of_its_thread() {
     let (home, repo) = fixes();
     script(&home, "planner", "git checkout -q -b aside; echo planned > plan.txt; echo 'Look at it.'");
     let refused = run(&home, &repo);

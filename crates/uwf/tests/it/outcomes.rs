@@ -271,7 +271,7 @@ fn unknown_query_parameters_are_refused() {
     let thread = home.start_counting(1, "count");
     let server = TestServer::start(&home, &["--gateway"]);
     for (path, hint) in [
-        ("/threads?bogus=1", "its parameters: state, outcome, workflow, role, q, limit, after"),
+        ("/threads?bogus=1", "its parameters: state, outcome, workflow, role, label, q, limit, after"),
         ("/threads?state=stuck&outcomes=failed", "did you mean `outcome`?"),
         (&format!("/threads/{thread}?limit=1"), ""),
         (&format!("/threads/{thread}/events?tail=1&x=%20"), "its parameters: tail, debug"),

@@ -119,15 +119,16 @@ fn no_header_of_a_machine_passes() {
             "date",
             "etag",
             "referrer-policy",
-            "vary",
             "x-content-type-options",
             "x-frame-options",
         ];
         let mut names: Vec<&str> = answer.headers.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
+        // Only the page is long enough to be compressed.
+        names.retain(|name| *name != "vary");
         assert_eq!((answer.status, &names[..]), (200, &own[..]), "{answer:?}");
         assert_eq!(answer.header("cache-control"), Some("no-cache"));
-        assert_eq!(answer.header("vary"), Some("accept-encoding"));
+        assert_eq!(answer.header("vary"), Some("accept-encoding").filter(|_| path == "/y"));
         assert_protected(path, &answer);
     }
 }

@@ -253,7 +253,7 @@ fn permission_is_granted_by_number() {
     for (reply, said, option) in [
         ("2", "chosen: allow_once\n", Some("[o-allow_once]")),
         ("ok", "allowed, once if possible\n", Some("[o-allow_once]")),
-        ("later", "denied: the reply is none of the options", None),
+        ("later", "denied: the reply is not one of the options", None),
     ] {
         let (home, thread) = cleaning("");
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
@@ -268,7 +268,7 @@ fn permission_is_granted_by_number() {
 }
 
 #[test]
-fn terminal_asks_again_for_reply_that_is_no_option() {
+fn terminal_asks_again_for_unknown_reply() {
     let (home, thread) = cleaning("");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     let dialog = [("your reply", "maybe\r"), ("your reply", "3\r")];
