@@ -55,7 +55,7 @@ fi
 if [ "$code" -eq 0 ] && [ -n "${UWF_ANSWER:-}" ] && [ "$(of_thread "$thread" state)" = waiting ]; then
     uwf thread answer "$thread" -m "$UWF_ANSWER" > /dev/null || code=$?
 fi
-[ "$code" -ne 0 ] || [ "$(of_thread "$thread" done)" = true ] || uwf run "$thread" --no-ask > /dev/null || code=$?
+[ "$code" -ne 0 ] || [ "$(of_thread "$thread" done)" = true ] || uwf run "$thread" < /dev/null > /dev/null || code=$?
 
 resume_commands
 state=$(of_thread "$thread" state)

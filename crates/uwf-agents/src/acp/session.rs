@@ -380,12 +380,9 @@ impl AcpSession {
             }
             JsonRpcMessage::Notification { method, .. } => self.progress.line(&format!("told: {method}")),
             JsonRpcMessage::Request { id, method, params } if method == "session/request_permission" => {
-                let decision = match permission::decide(self.settings.permissions, &params) {
-                    PermissionDecision::Ask(asked) => {
-                        self.decision_of_person(&params, listening).unwrap_or(PermissionDecision::Ask(asked))
-                    }
-                    decision => decision,
-                };
+                // A reply also counts in a run without further questions.
+                let by_person = self.decision_of_person(&params, listening);
+                let decision = by_person.unwrap_or_else(|| permission::decide(self.settings.permissions, &params));
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
                 if let Some(call) = params.get("toolCall").filter(|_| permission::denies(&decision, &params)) {

@@ -180,7 +180,9 @@ fn start(context: &CommandContext, name: &str) -> CommandResult {
             // The run replaces this process, so a signal to it is a signal to the run.
             let root = context.home.root();
             let error = std::process::Command::new(context.home.bin())
-                .args(["run", thread.as_str(), "--no-ask"])
+                .args(["run", thread.as_str()])
+                // No question at this terminal: it waits, as in every run by the timer.
+                .stdin(std::process::Stdio::null())
                 .env(ROOT_VARIABLES[0], root)
                 .exec();
             Err(CommandError::new(ErrorKind::Io, format!("thread {thread} was started, but not run: {error}"))

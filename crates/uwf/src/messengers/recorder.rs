@@ -201,7 +201,8 @@ impl<'c> ReplyRecorder<'c> {
             return format!("Recorded.{next}");
         }
         let thread = child_threads::topmost(&self.context.home, &sent.thread);
-        let line = ["thread", "run", thread.as_str(), "--no-ask"].map(str::to_owned);
+        // Further questions of its agents are sent as well.
+        let line = ["thread", "run", thread.as_str()].map(str::to_owned);
         // It continues by itself.
         match self.call(line.into()).run(Some(Duration::ZERO)) {
             Ok(_) => format!("Recorded.{next} The thread continues."),

@@ -274,7 +274,11 @@ fn terminal_asks_again_for_unknown_reply() {
     let dialog = [("your reply", "maybe\r"), ("your reply", "3\r")];
     let seen = session(&home, &["thread", "answer", &thread], &dialog);
     assert_eq!(seen.code, Some(0), "{}", seen.shown);
-    assert!(seen.shown.contains("That is no option.") && seen.shown.contains("chosen: reject_once"), "{}", seen.shown);
+    assert!(
+        seen.shown.contains("This is not an option.") && seen.shown.contains("chosen: reject_once"),
+        "{}",
+        seen.shown
+    );
     assert_eq!(home.json(&["thread", "step", &thread])["denied"], json!(["rm -rf target"]));
 }
 
