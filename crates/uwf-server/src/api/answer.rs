@@ -4,6 +4,7 @@ use json_cas::CompiledSchema;
 use serde_json::Value;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::thread::load::Thread;
+use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, OpenQuestion};
 use uwf_engine::views::thread_now::ThreadNow;
 
@@ -25,7 +26,12 @@ pub(crate) struct QuestionWithSchema {
     pub(crate) goal: String,
     /// The newest step, which the person usually decides about.
     pub(crate) last: Option<Step>,
+    /// The newest steps of other roles, newest first.
+    pub(crate) earlier: Vec<Step>,
 }
+
+/// Steps before the newest one in which other roles are looked for.
+const LOOKED_AT: usize = 8;
 
 /// The question of a thread.
 pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailure> {
@@ -36,7 +42,27 @@ pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailur
     let role = role.ok_or_else(|| HttpFailure::internal(format!("the workflow has no role {}", asked.role)))?;
     let schema = home.store().schema(role.meta).map_err(uwf_engine::error::Error::from)?;
     let schema = CompiledSchema::value(&schema).clone();
-    Ok(QuestionWithSchema { schema, goal: role.goal.clone(), last: thread.newest_step()?, asked })
+    let (last, goal) = (thread.newest_step()?, role.goal.clone());
+    let earlier = earlier_roles(&thread, last.as_ref(), &asked.role);
+    Ok(QuestionWithSchema { schema, goal, last, earlier, asked })
+}
+
+/// The newest step of each role before the newest step, without the role that is asked. Unreadable steps end the search.
+fn earlier_roles(thread: &Thread<'_>, last: Option<&Step>, asked: &str) -> Vec<Step> {
+    let (home, mut found): (_, Vec<Step>) = (thread.home(), Vec::new());
+    let mut next = last.and_then(|last| nodes::step_node(home.store(), last.hash).ok()?.0.prev);
+    for _ in 0..LOOKED_AT {
+        let Some(step) = next else { break };
+        let Ok((node, _)) = nodes::step_node(home.store(), step) else { break };
+        let is_known =
+            |role: &str| last.is_some_and(|last| last.role == role) || found.iter().any(|step| step.role == role);
+        if node.role != asked && !is_known(&node.role) {
+            let whole = Thread::load_at(home, thread.id.clone(), step).and_then(|thread| thread.newest_step());
+            found.extend(whole.ok().flatten());
+        }
+        next = node.prev;
+    }
+    found
 }
 
 /// Adds the person's answer to the command.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use uwf_core::config::UwfConfig;
 use uwf_core::text;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::settings::limit::{self, LimitReport};
 use uwf_engine::views::thread_now::ThreadNow;
@@ -93,16 +93,25 @@ fn context(form: &QuestionWithSchema) -> Markup {
     html! {
         div.decides {
             @if form.asked.question.is_none() && !goal.is_empty() { div.goal { (markdown(&text::without_end(goal, SHOWN), 3)) } }
-            @if let Some(step) = &form.last {
-                details open[form.asked.question.is_none()] {
-                    summary { "Output of " b { (step.role) } " " (parts::ago(step.timestamp)) }
-                    @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } } @else { (values::output(&step.output, None)) }
-                    @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
-                        div.text { (markdown(&text::without_end(message, SHOWN), 3)) }
-                    }
-                    p.small { a href={"/threads/" (form.asked.thread) "/steps/" (step.hash)} { "The whole step" } }
-                }
+            @if let Some(step) = &form.last { (output_of(&form.asked.thread, step, form.asked.question.is_none())) }
+            // A reviewer's verdict may be the newest step, and the text that it is about an earlier one.
+            @if form.asked.question.is_none() {
+                @for step in &form.earlier { (output_of(&form.asked.thread, step, false)) }
             }
+        }
+    }
+}
+
+/// The output and the text of a step.
+fn output_of(thread: &ThreadId, step: &Step, is_open: bool) -> Markup {
+    html! {
+        details open[is_open] {
+            summary { "Output of " b { (step.role) } " " (parts::ago(step.timestamp)) }
+            @if let Some(why) = &step.unreadable.output { p.problem { "Its output is not readable: " (why) } } @else { (values::output(&step.output, None)) }
+            @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
+                div.text { (markdown(&text::without_end(message, SHOWN), 3)) }
+            }
+            p.small { a href={"/threads/" (thread) "/steps/" (step.hash)} { "The whole step" } }
         }
     }
 }

@@ -116,6 +116,29 @@ fn time_axis_shows_failures_and_waits() {
 }
 
 #[test]
+fn approval_offers_outputs_of_earlier_roles() {
+    let home = home();
+    home.config("agents:\n  w: { command: w, output: json }\n  person: { command: uwf-human }\ndefaultAgent: w\nagentOverrides: { publish: { editor: person } }\n");
+    home.script("w", "#!/bin/sh\ncat > /dev/null\necho \"{\\\"text\\\": \\\"$UWF_ROLE says moon\\\"}\"\n");
+    let meta = "{ type: object, properties: { text: { type: string } }, required: [text] }";
+    home.put(
+        "publish",
+        &format!(
+            "name: publish\nroles:\n  writer: {{ goal: Write., meta: {meta} }}\n  reviewer: {{ goal: Review., meta: {meta} }}\n  editor: {{ goal: Decide., meta: {meta} }}\n\
+             graph:\n  $START: [ {{ role: writer }} ]\n  writer: [ {{ role: reviewer }} ]\n  reviewer: [ {{ role: editor }} ]\n  editor: [ {{ role: $END }} ]\n"
+        ),
+    );
+    let thread = home.start("publish", "A post");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(20));
+    let server = TestServer::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}")).body;
+    let asked = page.split("class=\"decides\"").nth(1).unwrap().split("class=\"answer\"").next().unwrap();
+    let (newest, earlier) = asked.split_once("writer").unwrap();
+    assert!(newest.contains("<details open") && newest.contains("reviewer says moon"), "{asked}");
+    assert!(earlier.contains("writer says moon"), "{asked}");
+}
+
+#[test]
 fn damaged_thread_has_a_page_with_its_repair() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about zebras");
