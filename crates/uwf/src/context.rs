@@ -3,8 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
+use json_cas::NodeHash;
 use serde_json::json;
 use uwf_core::config::UwfConfig;
+use uwf_core::node::StartNode;
 use uwf_core::thread::ThreadId;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
@@ -15,6 +17,7 @@ use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::root::thread_ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::thread::{ending, nodes};
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use crate::error::CommandError;
@@ -130,7 +133,10 @@ impl CommandContext {
 
     /// Says which thread a command acts on: a person may have named it by `@`. Data has the task instead.
     pub(crate) fn name_thread(&self, thread: &ThreadId) {
-        if let Some(task) = self.task_of(thread).filter(|_| self.printer.prints_text()) {
+        // In a shared store, reading the thread costs requests.
+        if self.printer.prints_text()
+            && let Some(task) = self.task_of(thread)
+        {
             self.printer.talk(&format!("thread {}: {task}", style::bold(thread.as_str())));
         }
     }
@@ -138,6 +144,13 @@ impl CommandContext {
     /// The beginning of a thread's task on one line; `None` if the thread is unreadable, which the command reports.
     pub(crate) fn task_of(&self, thread: &ThreadId) -> Option<String> {
         Some(table::excerpt(&Thread::any(&self.home, thread).ok()?.start.prompt, TASK))
+    }
+
+    /// The same by the end node of a thread, whose nodes are on this machine.
+    pub(crate) fn task_of_ended(&self, end: NodeHash) -> Option<String> {
+        let store = self.home.store();
+        let start = nodes::typed::<StartNode>(store, ending::read(store, end)?.start).ok()?;
+        Some(table::excerpt(&start.prompt, TASK))
     }
 
     /// Notes that the command has changed one of several threads.

@@ -64,7 +64,7 @@ impl ThreadEnding {
 }
 
 /// A thread-end node; `None` if it is not readable.
-pub(crate) fn read(store: &Store, end: NodeHash) -> Option<ThreadEnd> {
+pub fn read(store: &Store, end: NodeHash) -> Option<ThreadEnd> {
     let node = store.try_get(end).ok()??;
     nodes::payload(end, &node).ok()
 }

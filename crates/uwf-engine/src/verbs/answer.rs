@@ -351,7 +351,8 @@ pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: 
             .hint(format!("`uwf cas get {}` shows it, `uwf thread step {id}` continues with it", counts.reply)));
     }
     step::ancestors::mark_again(home, id, step::ancestors::ChildChange::Continued);
-    let standing = StepReport::standing(thread.start.workflow, id.clone(), head.hash);
+    let start = &thread.start;
+    let standing = StepReport::standing(start.workflow, id.clone(), head.hash).with_task(&start.prompt);
     Ok(StepReport { next: Some(UpcomingRole::Role(asked.role.clone())), ..standing })
 }
 

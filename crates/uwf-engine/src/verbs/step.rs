@@ -300,7 +300,8 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
     }
 
     fn report(&self, head: NodeHash) -> StepReport {
-        StepReport::standing(self.thread.start.workflow, self.thread.id.clone(), head)
+        let start = &self.thread.start;
+        StepReport::standing(start.workflow, self.thread.id.clone(), head).with_task(&start.prompt)
     }
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uwf_core::agent_name::AgentName;
 use uwf_core::outcome::SUCCEEDED;
+use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::recorded::FallbackReason;
@@ -12,6 +13,9 @@ use crate::attempt::snapshot::{PushedFiles, StepFiles};
 use crate::attempt::worktree::setup::WorktreeSetup;
 use crate::thread::ending::{self, ThreadEnding};
 use crate::thread::moderate::DecisionExplanation;
+
+/// Most characters of a task.
+const TASK: usize = 80;
 
 /// Result of a step. The first four keys are a stable contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +29,7 @@ pub struct StepReport {
     pub head: NodeHash,
     /// Whether the thread has ended.
     pub done: bool,
-    /// The beginning of its task, in the report of a command.
+    /// The beginning of its task on one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// Role that was played.
@@ -96,6 +100,12 @@ impl StepReport {
             )),
         });
         left_out.chain(not_pushed).collect()
+    }
+
+    /// This report with the beginning of the thread's task.
+    #[must_use]
+    pub fn with_task(self, prompt: &str) -> StepReport {
+        StepReport { task: Some(ellipsize(&one_line(prompt), TASK).into_owned()), ..self }
     }
 
     /// The report of a step that ended its thread.

@@ -310,7 +310,8 @@ fn before(
     plan::check_stop(&workflow, role)?;
     match moderate::next(&loaded, &workflow)?.next {
         NextAction::Role(next) if next == role => {
-            let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
+            let standing =
+                StepReport::standing(loaded.start.workflow, thread.clone(), head.hash).with_task(&loaded.start.prompt);
             Ok(Some(StepReport { next: Some(UpcomingRole::Role(next)), ..standing }))
         }
         _ => Ok(None),

@@ -322,7 +322,7 @@ pub(crate) fn is_ended_by_kill(failure: ErrorKind, signals: &SignalListener) -> 
 /// The report of a thread that has ended earlier.
 pub(crate) fn completed(context: &CommandContext, thread: &ThreadId) -> Option<StepReport> {
     let shown = show::show(&context.home, thread).ok().filter(|shown| shown.done)?;
-    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head);
+    let standing = StepReport::standing(shown.workflow, thread.clone(), shown.head).with_task(&shown.task);
     let ThreadStatus { why: reason, outcome, condition, return_code, .. } = shown;
     Some(StepReport { done: true, reason, outcome, condition, return_code, ..standing })
 }
@@ -334,7 +334,6 @@ pub(crate) fn printed_child(context: &CommandContext, report: StepReport, exit_c
 
 /// Renders a step's report; with `exit_code` the command exits with 10 if the thread has ended.
 pub(crate) fn printed(context: &CommandContext, report: StepReport, exit_code: bool) -> CommandResult {
-    let report = StepReport { task: context.task_of(&report.thread), ..report };
     printed_as(context, StepPrinted { report, exit_code, is_child: false })
 }
 

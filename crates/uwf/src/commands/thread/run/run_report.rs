@@ -1,6 +1,6 @@
 //! The final report of `uwf run`.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
@@ -20,10 +20,15 @@ pub(super) struct RunReport {
     /// Why the run stopped, in the form of a command's error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "without_task")]
     report: StepReport,
     #[serde(skip)]
     code: u8,
+}
+
+/// A run names its thread when it begins, so its report has no task.
+fn without_task<S: Serializer>(report: &StepReport, serializer: S) -> Result<S::Ok, S::Error> {
+    StepReport { task: None, ..report.clone() }.serialize(serializer)
 }
 
 impl RunReport {
