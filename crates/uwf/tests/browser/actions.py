@@ -274,7 +274,7 @@ def labels_several(browser):
     for row in [told["active"], told["done"]]:
         page.locator(f"#t-{row}").focus()
         page.keyboard.press("x")
-    page.once("dialog", lambda dialog: dialog.accept("team=web"))
+    browser.expected_dialogs = ["team=web"]
     page.locator("#bulk").get_by_role("button", name="Label").click()
     until("both are labelled", lambda: "2 of 2 done" in page.inner_text("#notice"))
     page.goto(f"/threads/{told['done']}")

@@ -97,8 +97,11 @@ class Browser:
 
     def asked(self, dialog):
         if self.expected_dialogs:
-            said_yes = self.expected_dialogs.pop(0)
-            return dialog.accept() if said_yes else dialog.dismiss()
+            # A text is typed into the dialog first.
+            reply = self.expected_dialogs.pop(0)
+            if isinstance(reply, str):
+                return dialog.accept(reply)
+            return dialog.accept() if reply else dialog.dismiss()
         self.problems.append(f"a dialog: {dialog.message}")
         return dialog.dismiss()
 
