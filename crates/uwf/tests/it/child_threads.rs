@@ -241,7 +241,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     assert_eq!(home.uwf(&["run", &thread]).code, Some(20));
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "--data", r#"{"built": "a dam"}"#]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"role":"check","alias":"human","agent":"uwf-human","reason":"end","outcome":"succeeded"}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":true,"task":"Cross the river. # Your part This is role `build` of workflow `ship-change`. Do …","role":"check","alias":"human","agent":"uwf-human","reason":"end","outcome":"succeeded"}
     --- stderr
     child thread <id> of <id> is asked
     continue with: uwf run <id>

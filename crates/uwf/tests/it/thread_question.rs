@@ -178,7 +178,7 @@ fn agent_asks_and_continues_with_reply() {
     assert!(prompt().contains("answer with `status: needs_input`"), "{}", prompt());
     assert_snapshot!(transcript(&home, &["thread", "answer", &thread, "-m", "PostgreSQL, please."]), @r##"
     exit 0
-    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"next":{"role":"worker"},"task":"choose"}
+    {"workflow":"#1","thread":"<id>","head":"#2","done":false,"task":"choose","next":{"role":"worker"}}
     --- stderr
     continue with: uwf run <id>
     "##);
