@@ -33,7 +33,16 @@ resume_commands() { [ -z "$token" ] || { echo "::$token::"; token=; }; }
 trap resume_commands EXIT
 
 thread=$(cat "$kept" 2>/dev/null || true)
-if [ -n "$thread" ] && [ "$(of_thread "$thread" done)" != false ]; then thread=; fi
+if [ -n "$thread" ]; then
+    code=0
+    shown=$(uwf thread show "$thread" --format yaml) || code=$?
+    case $code in
+        0) if printf '%s\n' "$shown" | grep -qx 'done: true'; then thread=; fi ;;
+        69) echo "run.sh: the thread of the earlier job is gone, so a new one starts" >&2 && thread= ;;
+        # The thread may be unfinished: a new one would pay for the same work again.
+        *) exit "$code" ;;
+    esac
+fi
 continues=$thread
 if [ -z "$thread" ]; then
     [ -n "${UWF_WORKFLOW:-}" ] || fail "UWF_WORKFLOW is not set, and no earlier job left a thread to continue"
@@ -42,7 +51,7 @@ if [ -z "$thread" ]; then
     while IFS= read -r argument; do [ -z "$argument" ] || arguments+=("$argument"); done <<< "${UWF_ARGUMENTS:-}"
     thread=$(printf '%s' "$UWF_PROMPT" | uwf thread start "$UWF_WORKFLOW" -p - --format yaml "${arguments[@]}" |
         sed -n 's/^thread: //p' | tr -d "'\"") || exit $?
-    # Written before anything is paid for: a job that is cancelled goes on in the next one.
+    # Kept before the first agent runs: if this job is cancelled, the next one continues the thread.
     printf '%s\n' "$thread" > "$kept"
 fi
 
@@ -55,24 +64,25 @@ fi
 if [ "$code" -eq 0 ] && [ -n "${UWF_ANSWER:-}" ] && [ "$(of_thread "$thread" state)" = waiting ]; then
     uwf thread answer "$thread" -m "$UWF_ANSWER" > /dev/null || code=$?
 fi
-[ "$code" -ne 0 ] || [ "$(of_thread "$thread" done)" = true ] || uwf run "$thread" < /dev/null > /dev/null || code=$?
+[ "$code" -ne 0 ] || [ "$(of_thread "$thread" 'done')" = true ] || uwf run "$thread" < /dev/null > /dev/null || code=$?
 
 resume_commands
+reported=0
 state=$(of_thread "$thread" state)
 outcome=$(of_thread "$thread" outcome)
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
-    printf '%s\n' "thread=$thread" "state=$state" "outcome=$outcome" "exit-code=$code" >> "$GITHUB_OUTPUT"
+    printf '%s\n' "thread=$thread" "state=$state" "outcome=$outcome" "exit-code=$code" >> "$GITHUB_OUTPUT" || reported=$?
 fi
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    uwf thread read "$thread" --format github >> "$GITHUB_STEP_SUMMARY"
-    uwf thread read "$thread" --format github-annotations
+    uwf thread read "$thread" --format github >> "$GITHUB_STEP_SUMMARY" || reported=$?
+    uwf thread read "$thread" --format github-annotations || reported=$?
 fi
 if [ -n "${GITLAB_CI:-}" ]; then
-    printf '%s\n' "UWF_THREAD=$thread" "UWF_STATE=$state" "UWF_OUTCOME=$outcome" "UWF_EXIT_CODE=$code" > uwf.env
-    uwf thread read "$thread" --quota 400000 --no-pager > uwf.md
+    printf '%s\n' "UWF_THREAD=$thread" "UWF_STATE=$state" "UWF_OUTCOME=$outcome" "UWF_EXIT_CODE=$code" > uwf.env || reported=$?
+    uwf thread read "$thread" --quota 400000 --no-pager > uwf.md || reported=$?
 fi
 # 20: it waits for a person. 30: it is at a limit.
 case $code in
-    20 | 30) exit 0 ;;
+    0 | 20 | 30) exit "$reported" ;;
     *) exit "$code" ;;
 esac

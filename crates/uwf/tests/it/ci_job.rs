@@ -1,12 +1,14 @@
 //! `actions/run.sh`, which the action for GitHub and the component for GitLab run: jobs that start a thread and continue it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use uwf_testing::{TestHome, repository};
 
+use crate::fixtures::review::damage;
 use crate::home;
 
 /// A coder, then a person who approves.
@@ -61,7 +63,7 @@ impl Runner {
     }
 
     /// A job with its checkout in this directory.
-    fn job(&self, checkout: &Path, environment: &[(&str, &str)]) -> Output {
+    fn command(&self, checkout: &Path, environment: &[(&str, &str)]) -> Command {
         let program = Path::new(env!("CARGO_BIN_EXE_uwf"));
         let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
         let mut command = Command::new(repository().join("actions/run.sh"));
@@ -69,7 +71,16 @@ impl Runner {
         command.env("WORKFLOW_STORAGE_ROOT", self.home.root());
         command.envs([("UWF_WORKFLOW", "flow.yaml"), ("UWF_PROMPT", "- change it\nplease")]);
         command.envs(environment.iter().copied());
-        command.output().unwrap()
+        command
+    }
+
+    fn job(&self, checkout: &Path, environment: &[(&str, &str)]) -> Output {
+        self.command(checkout, environment).output().unwrap()
+    }
+
+    /// A job of GitHub, without the files that steps write to.
+    fn github_command(&self, checkout: &Path) -> Command {
+        self.command(checkout, &[("GITHUB_ACTIONS", "true")])
     }
 
     fn github(&self, checkout: &Path, more: &[(&str, &str)]) -> (Output, String, String) {
@@ -138,6 +149,44 @@ fn lines_of_agents_are_no_commands() {
 }
 
 #[test]
+fn last_words_of_failed_agent_are_no_commands() {
+    let runner = Runner::new();
+    runner.home.script("coder", "#!/bin/sh\ncat > /dev/null\necho '::error::not a command' >&2\nexit 3\n");
+    let checkout = runner.dir("repo");
+    // A runner reads both streams as one.
+    let log = fs::File::create(checkout.join("log")).unwrap();
+    let mut job = runner.github_command(&checkout);
+    let status = job.stdout(log.try_clone().unwrap()).stderr(log).status().unwrap();
+    let log = fs::read_to_string(checkout.join("log")).unwrap();
+    assert_eq!(status.code(), Some(40), "{log}");
+    let at = |text: &str| log.find(text).unwrap_or_else(|| panic!("no {text} in {log}"));
+    let token = log.strip_prefix("::stop-commands::").unwrap().lines().next().unwrap();
+    assert!(at("::error::not a command") < at(&format!("\n::{token}::\n")), "{log}");
+}
+
+#[test]
+fn unreadable_thread_of_earlier_job_starts_no_other() {
+    let runner = Runner::new();
+    let checkout = runner.dir("repo");
+    runner.github(&checkout, &[]);
+    let kept = || fs::read_to_string(runner.home.root().join("ci-thread")).unwrap();
+    let thread = kept();
+    let head = runner.home.json(&["thread", "show", thread.trim()])["head"].take();
+    damage(&runner.home, head.as_str().unwrap());
+    let (ran, ..) = runner.github(&checkout, &[]);
+    assert!(ran.status.code().is_some_and(|code| code > 0), "{}", text(&ran.stderr));
+    assert_eq!((runner.runs(), kept()), (1, thread));
+}
+
+#[test]
+fn job_without_report_fails() {
+    let runner = Runner::new();
+    let checkout = runner.dir("repo");
+    let (ran, ..) = runner.github(&checkout, &[("GITHUB_STEP_SUMMARY", "/nonexistent/summary.md")]);
+    assert!(ran.status.code().is_some_and(|code| code > 0), "{}", text(&ran.stderr));
+}
+
+#[test]
 fn gitlab_job_leaves_report_and_variables() {
     let runner = Runner::new();
     let checkout = runner.dir("repo");
@@ -181,4 +230,18 @@ fn action_and_component_pass_what_the_script_reads() {
         assert!(script.contains(&format!("\"{name}=$")), "the script prints no {name}");
     }
     assert_eq!(component["uwf"]["artifacts"]["reports"]["dotenv"], "uwf.env");
+    let line = component["uwf"]["script"][0].as_str().unwrap();
+    let ran = |path: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("own.sh"), "echo own\n").unwrap();
+        let fake = dir.path().join("curl");
+        fs::write(&fake, "#!/bin/sh\necho \"echo fetched $4\" > \"$3\"\n").unwrap();
+        fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+        let path_variable = format!("{}:/usr/bin:/bin", dir.path().display());
+        let mut command = Command::new("bash");
+        command.args(["-ec", &line.replace("$[[ inputs.script ]]", path)]).current_dir(dir.path());
+        text(&command.env("PATH", path_variable).output().unwrap().stdout)
+    };
+    let address = "https://example.org/run.sh";
+    assert_eq!((ran("own.sh"), ran(address)), ("own\n".to_owned(), format!("fetched {address}\n")));
 }
