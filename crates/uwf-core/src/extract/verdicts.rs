@@ -329,7 +329,7 @@ fn stated<'s>(
     })
 }
 
-/// Sentences that tell the author to merge, without the words between clauses.
+/// Sentences that ask the author to merge, without the words between clauses.
 const GO_AHEAD: [&str; 7] =
     ["merge it", "merge this", "please merge", "go ahead", "go ahead merge", "go ahead merge it", "ship this"];
 

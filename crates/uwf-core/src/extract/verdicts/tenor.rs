@@ -166,6 +166,11 @@ const REPORTS: &[&str] = &[
 /// Words that reject by themselves.
 const REJECTIONS: &[&str] = &["disagree", "irresponsible", "crashes", "hangs", "corrupts", "unacceptable"];
 
+/// Stems of verbs whose object is a fault that the work does away with: `Prevents crashes on empty input`.
+const REMEDIES: &[&str] = &[
+    "prevent", "handl", "avoid", "stop", "catch", "caught", "guard", "surviv", "recover", "remov", "reproduc", "cover",
+];
+
 /// Words for a failure, by which a short text agrees with a refusal.
 const FAILURES: &[&str] = &["fail", "fails", "failed", "failing", "broken", "crashes", "leaks", "wrong", "missing"];
 
@@ -243,6 +248,7 @@ fn denies(sentence: &ProseSentence) -> bool {
                         || ABSENCES.contains(&word.as_str())
                         || word == "without"
                         || word.starts_with("fail")
+                        || REMEDIES.iter().any(|stem| word.starts_with(stem))
                 })
             };
             let named = (0..words.len()).find(|at| is_in(*at, FAULTS) && (0..*at).any(|verb| is_in(verb, REPORTS)));
@@ -356,6 +362,8 @@ mod tests {
             ("Don't let this through.", true),
             ("Nice work, but I cannot support this change.", true),
             ("Please revise and resubmit.", true),
+            ("It crashes on empty input.", true),
+            ("It hangs forever.", true),
             ("必须先修复后才能合并。", true),
             ("All good.", false),
         ] {
@@ -370,6 +378,8 @@ mod tests {
             ("I found no reason not to.", true),
             ("Why not? Hm.", true),
             ("It isn't pretty, but it's correct.", true),
+            ("Prevents crashes on empty input.", true),
+            ("Handles hangs of the server.", true),
             ("I do not like it, but:", true),
             ("It leaks memory.", false),
             ("All good, but it leaks.", false),
