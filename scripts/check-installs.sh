@@ -77,7 +77,7 @@ run_installed() {
 }
 
 check_scripts() {
-    shellcheck install.sh packaging/npm-launcher.sh scripts/package.sh scripts/package-index.sh scripts/packagers.sh scripts/check-installs.sh
+    shellcheck install.sh packaging/npm-launcher.sh scripts/package.sh scripts/package-index.sh scripts/packagers.sh scripts/python-packages.sh scripts/check-installs.sh actions/run.sh
     ruby -wc "$dist/uwf.rb" >/dev/null
     (cd "$dist" && sha256sum --check --quiet SHA256SUMS ./*.sha256) || fail "SHA256SUMS is wrong"
     local listed made
@@ -104,18 +104,21 @@ check_npm() {
 }
 
 check_debian_package() {
-    local root=$dir/debian-root package=$dist/uwf_${version/-/\~}-1_$debian_arch.deb
+    local found root=$dir/debian-root package=$dist/uwf_${version/-/\~}-1_$debian_arch.deb
     mkdir -p "$root/var/lib/dpkg/"{info,updates}
     touch "$root/var/lib/dpkg/status"
     local dpkg=(dpkg --root="$root" --force-not-root --force-script-chrootless --log=/dev/null)
     "${dpkg[@]}" --install "$package" >/dev/null
-    [ -z "$("${dpkg[@]}" --verify uwf)" ] || fail "deb: dpkg --verify uwf finds changes"
-    [ -z "$(dpkg-deb --field "$package" Depends)" ] || fail "deb: depends on another package"
+    found=$("${dpkg[@]}" --verify uwf) || fail "deb: dpkg --verify uwf failed"
+    [ -z "$found" ] || fail "deb: dpkg --verify uwf finds changes"
+    found=$(dpkg-deb --field "$package" Depends) || fail "deb: dpkg-deb --field failed"
+    [ -z "$found" ] || fail "deb: depends on another package"
     run_installed deb "$root/usr/bin/uwf"
     zgrep -q '^.TH UWF-THREAD-STEP 1' "$root/usr/share/man/man1/uwf-thread-step.1.gz" || fail "deb: no manual page of uwf thread step"
     bash -n "$root/usr/share/bash-completion/completions/uwf"
     "${dpkg[@]}" --purge uwf >/dev/null
-    [ -z "$(find "$root" -path "$root/var/lib/dpkg" -prune -o -type f -print)" ] || fail "deb: files are left after --purge"
+    found=$(find "$root" -path "$root/var/lib/dpkg" -prune -o -type f -print) || fail "deb: find failed"
+    [ -z "$found" ] || fail "deb: files are left after --purge"
 }
 
 # The slowest check, so it runs beside the others.
@@ -218,9 +221,9 @@ check_installer() {
     clean interrupted UWF_INSTALL_URL="$page/slow" "$python" - "$dist/install.sh" > "$dir/interrupted.out" 2>&1 <<'END' || status=$?
 import glob, os, signal, subprocess, sys, time
 installer = subprocess.Popen(["sh"], stdin=open(sys.argv[1]), start_new_session=True)
-until = time.monotonic() + 20
+deadline = time.monotonic() + 20
 while not any(os.path.getsize(file) for file in glob.glob(os.environ["TMPDIR"] + "/*/*.tar.gz")):
-    assert time.monotonic() < until and installer.poll() is None, "the download did not begin"
+    assert time.monotonic() < deadline and installer.poll() is None, "no download began within 20 seconds"
     time.sleep(0.05)
 os.killpg(installer.pid, signal.SIGINT)
 sys.exit("interrupted: %d" % installer.wait(timeout=20))

@@ -2,7 +2,7 @@
 # Runs a command in a box: namespaces of its own for mounts, networks and processes, in which it may make networks as root would.
 # What it starts ends with it. Without a command it only says whether that is permitted here: exit code 1 and one line if not.
 set -euo pipefail
-# Debian has ip where not everybody's PATH leads to.
+# Debian keeps ip in a directory that may not be on PATH.
 PATH=$PATH:/usr/sbin:/sbin
 
 new=(unshare --mount --net --pid --fork --kill-child --mount-proc)

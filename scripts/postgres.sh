@@ -4,7 +4,7 @@
 set -euo pipefail
 
 say() { printf '%s\n' "$*" >&2; }
-# Debian has them where nobody's PATH leads to.
+# Debian keeps them in a directory that is not on PATH.
 programs() { dirname "$(PATH=$(printf '%s:' /usr/lib/postgresql/*/bin)$PATH command -v initdb)" 2>/dev/null; }
 
 if [ -z "$(PATH=$(printf '%s:' /usr/lib/postgresql/*/bin)$PATH command -v initdb || true)" ]; then

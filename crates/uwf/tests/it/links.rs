@@ -227,10 +227,3 @@ fn llms_txt_lists_every_documentation_page() {
     let unique: std::collections::BTreeSet<&&str> = listed.iter().collect();
     assert_eq!(unique.len(), listed.len(), "a page is listed twice");
 }
-
-/// mdBook copies it, because it lies beside the pages.
-#[test]
-fn book_ships_llms_txt() {
-    let linked = fs::read_to_string(repository().join("docs/llms.txt")).unwrap();
-    assert_eq!(linked, fs::read_to_string(repository().join("llms.txt")).unwrap());
-}
