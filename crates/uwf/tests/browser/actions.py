@@ -28,7 +28,7 @@ def lands_on_another(page, thread):
 
 def answers(browser):
     """A person answers on the first page, the thread runs, and the page stays where it is, with the next row in focus."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     page = browser.page("/")
     row = page.locator(f"#t-{thread}")
     after = row.evaluate("(it) => (it.nextElementSibling ?? it.previousElementSibling)?.id")
@@ -47,7 +47,7 @@ def answers(browser):
 
 def answers_with_keys(browser):
     """The form of a row opens by a key, and Ctrl+Enter sends it."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     page = browser.page("/")
     page.locator(f"#t-{thread}").focus()
     page.keyboard.press("a")
@@ -58,7 +58,7 @@ def answers_with_keys(browser):
 
 def refuses_a_stale_answer(browser):
     """An answer to a thread that has moved on is refused where it was typed, and what was typed is shown."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     page = browser.page("/", "light")
     row = page.locator(f"#t-{thread}")
     row.locator("summary", has_text="Answer").click()
@@ -73,13 +73,13 @@ def refuses_a_stale_answer(browser):
 
 def answers_on_its_page(browser):
     """A person answers on the page of the thread, which has not to be live for that."""
-    page = browser.page(f"/threads/{browser.told['thread']}", "noscript")
+    page = browser.page(f"/threads/{browser.scenario['thread']}", "noscript")
     form = page.locator("#needs form[action$='/answer']")
     form.get_by_label("no", exact=True).check()
     form.locator("textarea").fill("It says nothing of *limits*.")
     form.get_by_role("button", name="Only answer").click()
     until("it does not wait", lambda: state(page) != "waiting")
-    assert thread_of(page) == browser.told["thread"]
+    assert thread_of(page) == browser.scenario["thread"]
     page.locator("[data-row] summary", has_text="editor").click()
     assert "It says nothing of *limits*." in page.inner_text("#steps")
 
@@ -88,7 +88,7 @@ def starts(browser):
     """A thread is started with a form, which leads to its page, and runs if that is wanted."""
     for mode in FORMS:
         for button, wanted in [("Start and run", "waiting"), ("Start", "active")]:
-            page = browser.page(f"/workflows/{browser.told['workflow']}/start", mode)
+            page = browser.page(f"/workflows/{browser.scenario['workflow']}/start", mode)
             page.get_by_label("Task", exact=True).fill(f"Write of forms, {mode}.\n\nAnd of *buttons*.")
             page.get_by_role("button", name=button, exact=True).click()
             page.wait_for_url("**/threads/*")
@@ -102,7 +102,7 @@ def starts(browser):
 def gives_inputs(browser):
     """The form has a field for each input. A value that does not fit is named, and the others stay as typed."""
     for mode in FORMS:
-        page = browser.page(f"/workflows/{browser.told['workflow']}/start", mode)
+        page = browser.page(f"/workflows/{browser.scenario['workflow']}/start", mode)
         page.get_by_label("Task", exact=True).fill("Release it.")
         page.locator("[name='input.version']").fill("1.10")
         page.locator("select[name='input.level']").select_option("high")
@@ -126,7 +126,7 @@ def gives_inputs(browser):
 
 def starts_nothing(browser):
     """What starts no thread leaves the form as it was filled in, and says why."""
-    page = browser.page(f"/workflows/{browser.told['workflow']}/start")
+    page = browser.page(f"/workflows/{browser.scenario['workflow']}/start")
     page.get_by_label("Task", exact=True).fill("Write of places.")
     page.get_by_label("Directory").fill("/nowhere")
     page.get_by_role("button", name="Start", exact=True).click()
@@ -139,20 +139,20 @@ def starts_nothing(browser):
 
 def forks(browser):
     """A fork of a thread, and one of a step, lead to the page of the new thread."""
-    told = browser.told
+    scenario = browser.scenario
     for mode in FORMS:
-        page = browser.page(f"/threads/{told['thread']}", mode)
+        page = browser.page(f"/threads/{scenario['thread']}", mode)
         page.locator("#fork > summary").click()
-        page.locator("#fork-step").select_option(told["step"])
+        page.locator("#fork-step").select_option(scenario["step"])
         page.get_by_role("button", name="Only fork", exact=True).click()
         forked(browser, page, mode)
-        page = browser.page(f"/threads/{told['thread']}/steps/{told['step']}", mode)
+        page = browser.page(f"/threads/{scenario['thread']}/steps/{scenario['step']}", mode)
         page.get_by_role("button", name="Fork from here", exact=True).click()
         forked(browser, page, mode)
 
 
 def forked(browser, page, mode):
-    lands_on_another(page, browser.told["thread"])
+    lands_on_another(page, browser.scenario["thread"])
     assert "3 steps" in page.inner_text(".thread-head"), mode
     assert page.locator("[data-row]").count() == 3
     page.context.close()
@@ -160,21 +160,21 @@ def forked(browser, page, mode):
 
 def starts_again(browser):
     """A thread is started again with another task, and runs."""
-    told = browser.told
-    page = browser.page(f"/threads/{told['thread']}")
+    scenario = browser.scenario
+    page = browser.page(f"/threads/{scenario['thread']}")
     page.locator("#fork > summary").click()
     task = page.get_by_label("Task", exact=True)
     assert task.input_value()
     task.fill("Write of *second* tries.")
     page.get_by_role("button", name="Start and run", exact=True).click()
-    lands_on_another(page, told["thread"])
+    lands_on_another(page, scenario["thread"])
     assert page.locator("h1").inner_text() == "Write of *second* tries."
     becomes(page, "light", "waiting")
 
 
 def compares(browser):
     """Two rows are selected and compared; whoever has no keys names the other thread in a form."""
-    one, other = browser.told["threads"]
+    one, other = browser.scenario["threads"]
     page = browser.page("/?all=1")
     for row in [one, other]:
         page.locator(f"#t-{row}").focus()
@@ -193,7 +193,7 @@ def compares(browser):
 
 def kills(browser):
     """Ending a thread is asked about first."""
-    page = browser.page(f"/threads/{browser.told['thread']}")
+    page = browser.page(f"/threads/{browser.scenario['thread']}")
     button = page.locator("form[action$='/kill'] button")
     browser.expected_dialogs = [False, True]
     button.click()
@@ -207,7 +207,7 @@ def kills(browser):
 
 def retries(browser):
     """A stuck thread goes on when another agent tries."""
-    page = browser.page(f"/threads/{browser.told['thread']}")
+    page = browser.page(f"/threads/{browser.scenario['thread']}")
     assert state(page) == "stuck"
     form = page.locator("#needs form[action$='/retry']")
     form.locator("select").select_option("mock")
@@ -218,7 +218,7 @@ def retries(browser):
 
 def retries_and_runs(browser):
     """A stuck thread runs on when another agent tries, with one click in the list."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     page = browser.page("/")
     row = page.locator(f"#t-{thread}")
     row.locator("summary", has_text="Retry").click()
@@ -229,21 +229,21 @@ def retries_and_runs(browser):
 
 def lifts_a_limit(browser):
     """The form lifts the limit that was reached and no other, and the thread runs."""
-    told = browser.told
+    scenario = browser.scenario
     page = browser.page("/")
-    row = page.locator(f"#t-{told['thread']}")
+    row = page.locator(f"#t-{scenario['thread']}")
     row.locator("summary", has_text="Lift").click()
     assert row.locator("input[name=steps]").input_value() == "3"
     assert row.locator("input[name=tokens]").input_value() == ""
     row.locator("input[name=steps]").fill("9")
     row.get_by_role("button", name="Lift and run").click()
-    until("it waits for the editor", lambda: page.locator(f"#t-{told['thread']} .state").inner_text() == "waiting")
+    until("it waits for the editor", lambda: page.locator(f"#t-{scenario['thread']} .state").inner_text() == "waiting")
 
 
 def pauses(browser):
     """A thread is paused and goes on, from its page."""
     for mode in FORMS:
-        page = browser.page(f"/threads/{browser.told['thread']}", mode)
+        page = browser.page(f"/threads/{browser.scenario['thread']}", mode)
         for button, wanted in [("Pause", "paused"), ("Resume", "active")]:
             page.get_by_role("button", name=button, exact=True).click()
             becomes(page, mode, wanted)
@@ -252,16 +252,16 @@ def pauses(browser):
 
 def acts_on_several(browser):
     """Selected rows are paused together, and one that refuses is named."""
-    told = browser.told
+    scenario = browser.scenario
     page = browser.page("/?all=1")
-    for row in [told["active"], told["done"]]:
+    for row in [scenario["active"], scenario["done"]]:
         page.locator(f"#t-{row}").focus()
         page.keyboard.press("x")
     bar = page.locator("#bulk")
     assert "2 selected" in bar.inner_text()
     bar.get_by_role("button", name="Pause").click()
     until("it says what was done", lambda: "1 of 2 done" in page.inner_text("#notice"))
-    assert told["done"][-5:] in page.inner_text("#notice")
+    assert scenario["done"][-5:] in page.inner_text("#notice")
     assert not bar.count()
     # The browser reports the refusal of the thread that has ended.
     browser.problems = [it for it in browser.problems if "40" not in it]
@@ -269,15 +269,15 @@ def acts_on_several(browser):
 
 def labels_several(browser):
     """Selected rows get a label, which finds them, and the list becomes a saved view."""
-    told = browser.told
+    scenario = browser.scenario
     page = browser.page("/?all=1")
-    for row in [told["active"], told["done"]]:
+    for row in [scenario["active"], scenario["done"]]:
         page.locator(f"#t-{row}").focus()
         page.keyboard.press("x")
     browser.expected_dialogs = ["team=web"]
     page.locator("#bulk").get_by_role("button", name="Label").click()
     until("both are labelled", lambda: "2 of 2 done" in page.inner_text("#notice"))
-    page.goto(f"/threads/{told['done']}")
+    page.goto(f"/threads/{scenario['done']}")
     page.get_by_role("link", name="team=web").click()
     until("the label finds both", lambda: page.locator("#found > li").count() == 2)
     page.get_by_label("Name of the view").fill("The web & more")
@@ -308,7 +308,7 @@ def notifies(browser):
     until("they are on", lambda: page.inner_text("#notify") == "Notifications are on")
     page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    assert browser.uwf("run", browser.told["workflow"], "-p", "Announce this one.") == 20
+    assert browser.uwf("run", browser.scenario["workflow"], "-p", "Announce this one.") == 20
     until("it is announced", lambda: page.evaluate("window.shown").count("uwf: waiting: Announce this one."))
 
 

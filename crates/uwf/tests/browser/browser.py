@@ -46,14 +46,14 @@ PR_SET_PDEATHSIG = 1
 class Browser:
     """A browser that is logged in to the server of the test."""
 
-    def __init__(self, playwright, told):
-        self.told = told
-        self.origin = told["url"]
+    def __init__(self, playwright, scenario):
+        self.scenario = scenario
+        self.origin = scenario["url"]
         # Where the pages are: logging in leads there.
         self.url = self.origin
         self.problems = []
         self.expected_dialogs = []
-        self.browser = playwright.chromium.launch(executable_path=told["chromium"], args=ARGS)
+        self.browser = playwright.chromium.launch(executable_path=scenario["chromium"], args=ARGS)
 
     def context(self, mode="light", **more):
         context = self.browser.new_context(base_url=self.origin, **{**COMMON, **MODES[mode], **more})
@@ -65,7 +65,7 @@ class Browser:
                 "`Content Security Policy: ${event.violatedDirective} ${event.blockedURI}`))"
             )
         page = context.new_page()
-        page.goto(f"{self.origin}/login?token={self.told['secret']}")
+        page.goto(f"{self.origin}/login?token={self.scenario['secret']}")
         self.url = page.url.removesuffix("/")
         page.close()
         return context
@@ -111,7 +111,7 @@ class Browser:
 
     def kept(self, name):
         """Where a file is kept for people to look at."""
-        return os.path.join(self.told["screenshots"], name)
+        return os.path.join(self.scenario["screenshots"], name)
 
     def picture(self, page, name):
         """Keeps a picture of the page for people to look at. A busy Chromium sometimes cannot make one, which says nothing of the page."""
@@ -125,7 +125,7 @@ class Browser:
 
     def uwf(self, *args):
         """Runs a command in the storage root of the test; its exit code."""
-        ran = subprocess.run([self.told["uwf"], *args], env=self.told["env"], cwd=self.told["cwd"], capture_output=True)
+        ran = subprocess.run([self.scenario["uwf"], *args], env=self.scenario["env"], cwd=self.scenario["cwd"], capture_output=True)
         return ran.returncode
 
     def check(self, page, name):
@@ -164,9 +164,9 @@ def end_with_the_test():
 def main():
     end_with_the_test()
     module, case = sys.argv[1].split(".")
-    told = json.load(sys.stdin)
+    scenario = json.load(sys.stdin)
     with sync_playwright() as playwright:
-        browser = Browser(playwright, told)
+        browser = Browser(playwright, scenario)
         try:
             getattr(importlib.import_module(module), case)(browser)
         finally:

@@ -10,8 +10,8 @@ from live import is_live, says
 
 def works_below_a_prefix(browser):
     """Links, styles, scripts, forms and keys of a machine's pages stay with the machine."""
-    told = browser.told
-    prefix = told["prefix"]
+    scenario = browser.scenario
+    prefix = scenario["prefix"]
     context = browser.context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     asked = []
@@ -29,13 +29,13 @@ def works_below_a_prefix(browser):
         page.keyboard.press("g")
         page.keyboard.press(key)
         page.wait_for_url(f"{browser.url}{prefix}{path}")
-    page.goto(f"{prefix}/cas/{told['node']}")
+    page.goto(f"{prefix}/cas/{scenario['node']}")
     page.keyboard.press("y")
-    link = f"{browser.url}{prefix}/cas/{told['node']}"
+    link = f"{browser.url}{prefix}/cas/{scenario['node']}"
     until("the link is copied", lambda: page.inner_text("#notice") == f"Copied {link}")
     page.goto(link)
     # Forms.
-    active = f"{prefix}/threads/{told['active']}"
+    active = f"{prefix}/threads/{scenario['active']}"
     page.goto(active)
     page.get_by_role("button", name="Pause", exact=True).click()
     becomes(page, "light", "paused")
@@ -44,16 +44,16 @@ def works_below_a_prefix(browser):
     assert page.url == f"{browser.url}{active}"
     page.keyboard.press("Shift+F")
     page.keyboard.press("Control+Enter")
-    lands_on_another(page, told["active"])
+    lands_on_another(page, scenario["active"])
     assert f"{prefix}/threads/" in page.url
     page.goto(f"{prefix}/")
-    row = page.locator(f"#t-{told['waiting']}")
+    row = page.locator(f"#t-{scenario['waiting']}")
     row.locator("summary", has_text="Answer").click()
     row.get_by_label("yes", exact=True).check()
     row.get_by_role("button", name="Only answer").click()
-    until("it no longer waits", lambda: page.locator(f"#needs #t-{told['waiting']}").count() == 0)
+    until("it no longer waits", lambda: page.locator(f"#needs #t-{scenario['waiting']}").count() == 0)
     assert page.url == f"{browser.url}{prefix}/"
-    page.goto(f"{prefix}/workflows/{told['workflow']}/start")
+    page.goto(f"{prefix}/workflows/{scenario['workflow']}/start")
     page.get_by_label("Task", exact=True).fill("Write of machines.")
     page.get_by_role("button", name="Start and run").click()
     page.wait_for_url(f"**{prefix}/threads/*")
@@ -76,7 +76,7 @@ def changes_machines(browser):
     browser.check(page, "gateway-menu-light")
     menu.get_by_role("link", name="desk").click()
     page.wait_for_url(f"{browser.url}/m/desk/")
-    os.kill(browser.told["pid"], signal.SIGKILL)
+    os.kill(browser.scenario["pid"], signal.SIGKILL)
     gateway = browser.page("/", "dark")
     menu = gateway.locator("details.machines")
 
@@ -123,39 +123,39 @@ def compares_rows(browser):
 
 def shows_machines_come_and_go(browser):
     """The pages of the gateway itself show what changes on its machines, and which are away."""
-    told = browser.told
+    scenario = browser.scenario
     context = browser.context()
     pages = [context.new_page() for _ in range(2)]
     for page, path in zip(pages, ["/", "/machines"]):
         page.goto(path)
         is_live(page)
-    rows = [page.locator(f"li[data-row='{told['thread']}']") for page in pages]
+    rows = [page.locator(f"li[data-row='{scenario['thread']}']") for page in pages]
 
     def show(what, text):
         for row in rows:
             until(what, lambda row=row: text in row.inner_text())
 
     show("it waits", "waiting")
-    assert browser.uwf("thread", "answer", told["thread"], "--data", '{"out": false}') in (0, 10)
+    assert browser.uwf("thread", "answer", scenario["thread"], "--data", '{"out": false}') in (0, 10)
     show("it goes on", "active")
-    os.kill(told["pid"], signal.SIGKILL)
+    os.kill(scenario["pid"], signal.SIGKILL)
     show("its machine is away", "not connected")
     until("the list says so", lambda: pages[1].locator("#machine-desk .state").first.inner_text() == "away")
 
 
 def follows(browser):
     """A page of a machine shows a step by itself; it says so when the machine is frozen, and goes on once it is back."""
-    told = browser.told
-    page = browser.page(told["path"])
+    scenario = browser.scenario
+    page = browser.page(scenario["path"])
     is_live(page)
     steps = page.locator("[data-row]").count()
-    assert browser.uwf("thread", "answer", told["thread"], "--data", '{"out": false}') in (0, 10)
+    assert browser.uwf("thread", "answer", scenario["thread"], "--data", '{"out": false}') in (0, 10)
     until("the step is shown", lambda: page.locator("[data-row]").count() == steps + 1)
-    os.kill(told["pid"], signal.SIGSTOP)
+    os.kill(scenario["pid"], signal.SIGSTOP)
     until("it says that it does not follow", lambda: says(page) == "reconnecting", 40)
-    os.kill(told["pid"], signal.SIGCONT)
+    os.kill(scenario["pid"], signal.SIGCONT)
     before = state(page)
-    assert browser.uwf("thread", "pause", told["thread"]) == 0
+    assert browser.uwf("thread", "pause", scenario["thread"]) == 0
     until("it goes on", lambda: state(page) == "paused", 40)
     until("it says so", lambda: says(page) == "live")
     assert before == "active"
@@ -165,7 +165,7 @@ def follows(browser):
 
 def answers_from_one_inbox(browser):
     """A thread of a machine is answered on the gateway's first page, which stays where it is."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     page = browser.page("/")
     row = page.locator(f"#desk-{thread}")
     assert "desk" in row.locator(".machine").inner_text()

@@ -36,11 +36,11 @@ OTHER_USER = 1001
 
 def stays_on_its_machine(browser):
     """Nothing that a machine sends runs, leads the browser away, or asks for anything of another machine."""
-    told = browser.told
+    scenario = browser.scenario
     context = browser.context()
     asked = []
     context.on("request", lambda request: asked.append((request.method, request.url.removeprefix(browser.url))))
-    for path in told["pages"]:
+    for path in scenario["pages"]:
         page = context.new_page()
         page.goto(f"/m/evil{path}")
         page.wait_for_timeout(1000)
@@ -55,7 +55,7 @@ def stays_on_its_machine(browser):
         page.locator("#press").click()
     # The response is there before the browser shows its page.
     page.wait_for_url(f"{browser.url}/m/evil/**")
-    for path in told["merged"]:
+    for path in scenario["merged"]:
         page = context.new_page()
         page.goto(path)
         page.wait_for_timeout(500)
@@ -67,8 +67,8 @@ def stays_on_its_machine(browser):
         of_evil = [it for it in actions if "/m/evil/" in it]
         assert of_evil == [f"{browser.url.removeprefix(browser.origin)}/m/evil/m/victim/api/threads"], actions
         page.close()
-    asked = [it for it in asked if not it[1] in told["merged"] and "/api/gateway/events" not in it[1]]
-    for path in told["raw"]:
+    asked = [it for it in asked if not it[1] in scenario["merged"] and "/api/gateway/events" not in it[1]]
+    for path in scenario["raw"]:
         page = context.new_page()
         # A browser saves what it can't show.
         try:

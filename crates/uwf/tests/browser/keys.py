@@ -72,14 +72,14 @@ def lists(browser):
 
 def a_thread(browser):
     """Keys of the page of a thread."""
-    path = f"/threads/{browser.told['thread']}"
+    path = f"/threads/{browser.scenario['thread']}"
     context = browser.context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(path)
     steps = page.locator("[data-row]").evaluate_all("(rows) => rows.map((row) => row.dataset.row)")
     page.keyboard.press("y")
-    assert page.evaluate("navigator.clipboard.readText()") == browser.told["thread"]
+    assert page.evaluate("navigator.clipboard.readText()") == browser.scenario["thread"]
     page.keyboard.press("j")
     assert page.evaluate(CURRENT) == steps[0]
     page.keyboard.press("y")
@@ -103,12 +103,12 @@ def a_thread(browser):
     page.keyboard.press("Shift+F")
     assert page.evaluate("document.activeElement.name") == "step"
     page.keyboard.press("Control+Enter")
-    page.wait_for_url(lambda url: "/threads/" in url and browser.told["thread"] not in url)
+    page.wait_for_url(lambda url: "/threads/" in url and browser.scenario["thread"] not in url)
 
 
 def answering(browser):
     """The key a leads to the first field of an answer: that of the current row, or else of the page."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     focused = "document.activeElement.closest('form')?.action.includes(document.documentElement.dataset.base + '/api/threads/THREAD/answer')"
     focused = focused.replace("THREAD", thread)
     for path in [f"/threads/{thread}", "/"]:
@@ -125,15 +125,15 @@ def answering(browser):
         left = "document.activeElement === document.body" if path != "/" else f"document.activeElement.id === 't-{thread}'"
         assert page.evaluate(left), path
     # Another row that waits has its own.
-    page.locator(f"#t-{browser.told['other']}").focus()
+    page.locator(f"#t-{browser.scenario['other']}").focus()
     page.keyboard.press("a")
-    assert page.evaluate("document.activeElement.closest('[data-row]').dataset.row") == browser.told["other"]
+    assert page.evaluate("document.activeElement.closest('[data-row]').dataset.row") == browser.scenario["other"]
 
 
 def a_step(browser):
     """Keys of the page of a step."""
-    told = browser.told
-    step = [f"/threads/{told['thread']}/steps/{step}" for step in told["steps"]]
+    scenario = browser.scenario
+    step = [f"/threads/{scenario['thread']}/steps/{step}" for step in scenario["steps"]]
     context = browser.context()
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -142,23 +142,23 @@ def a_step(browser):
         page.keyboard.press(key)
         page.wait_for_url(f"{browser.url}{path}")
     page.keyboard.press("y")
-    link = f"{browser.url}/cas/{told['steps'][1]}"
+    link = f"{browser.url}/cas/{scenario['steps'][1]}"
     until("the link is copied", lambda: page.inner_text("#notice") == f"Copied {link}")
     assert page.evaluate("navigator.clipboard.readText()") == link
     # The writer's second visit.
     page.goto(step[2])
     page.keyboard.press("d")
-    page.wait_for_url(f"**/compare/{told['steps'][0]}..{told['steps'][2]}")
+    page.wait_for_url(f"**/compare/{scenario['steps'][0]}..{scenario['steps'][2]}")
     page.keyboard.press("Escape")
     page.wait_for_url(f"**{step[2]}")
     page.keyboard.press("Shift+F")
-    lands_on_another(page, told["thread"])
+    lands_on_another(page, scenario["thread"])
     assert "3 steps" in page.inner_text(".thread-head")
 
 
 def a_workflow(browser):
     """Keys of the pages of a workflow."""
-    path = f"/workflows/{browser.told['workflow']}"
+    path = f"/workflows/{browser.scenario['workflow']}"
     page = browser.page(path)
     page.keyboard.press("s")
     page.wait_for_url(f"**{path}/start")
@@ -195,8 +195,8 @@ def help(browser):
 
 def act(browser):
     """Keys that change something press the buttons of the current row, or of the page."""
-    told = browser.told
-    page = browser.page(f"/threads/{told['thread']}")
+    scenario = browser.scenario
+    page = browser.page(f"/threads/{scenario['thread']}")
     page.keyboard.press("p")
     until("it is paused", lambda: state(page) == "paused")
     page.keyboard.press("p")

@@ -33,12 +33,12 @@ TRACKS = """(selector) => [...document.querySelectorAll(selector)].map((it) => i
 
 def holds(browser):
     """Nothing overflows, nothing is too small to read or to click, and bars have one scale."""
-    told = browser.told
+    scenario = browser.scenario
     problems = []
     for width in WIDTHS:
         context = browser.context("light", viewport={"width": width, "height": 900})
         page = context.new_page()
-        for name, path in told["pages"].items():
+        for name, path in scenario["pages"].items():
             page.goto(path)
             where = f"{name} at {width}"
             over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -81,7 +81,7 @@ def stays_while_typing(browser):
         .observe({ type: 'layout-shift', buffered: false });
     }""")
     for number in range(3):
-        assert browser.uwf("thread", "start", browser.told["workflow"], "-p", f"One more, {number}.") == 0
+        assert browser.uwf("thread", "start", browser.scenario["workflow"], "-p", f"One more, {number}.") == 0
         page.keyboard.type("a word ")
     page.wait_for_timeout(1000)
     assert page.evaluate("window.shift") <= 0.05

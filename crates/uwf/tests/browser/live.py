@@ -33,14 +33,14 @@ def is_live(page):
 
 def follows(browser):
     """A page shows each step soon after its end, which is when the index was written."""
-    told = browser.told
-    index = os.path.join(told["root"], "threads.yaml")
-    page = browser.page(told["path"])
+    scenario = browser.scenario
+    index = os.path.join(scenario["root"], "threads.yaml")
+    page = browser.page(scenario["path"])
     is_live(page)
     late = []
-    for number in range(1, told["steps"] + 1):
-        page.evaluate(APPEARS, told["selector"].replace("NUMBER", str(number)))
-        assert browser.uwf("thread", "step", told["thread"]) in (0, 10)
+    for number in range(1, scenario["steps"] + 1):
+        page.evaluate(APPEARS, scenario["selector"].replace("NUMBER", str(number)))
+        assert browser.uwf("thread", "step", scenario["thread"]) in (0, 10)
         ended = os.stat(index).st_mtime * 1000
         until("the page shows it", lambda: page.evaluate("window.appeared"))
         late.append(page.evaluate("window.appeared") - ended)
@@ -52,8 +52,8 @@ def follows(browser):
 
 def keeps_what_a_person_does(browser):
     """Focus, a selection, what was typed, open sections and the place in the page survive a change of what is around them."""
-    told = browser.told
-    page = browser.page(f"/threads/{told['thread']}")
+    scenario = browser.scenario
+    page = browser.page(f"/threads/{scenario['thread']}")
     is_live(page)
     row = page.locator("[data-row]").first
     details = row.locator("details").first
@@ -68,7 +68,7 @@ def keeps_what_a_person_does(browser):
     page.evaluate("scrollTo(0, 100)")
     before = page.evaluate(STANDS)
     steps = page.locator("[data-row]").count()
-    assert browser.uwf("thread", "step", told["thread"]) == 0
+    assert browser.uwf("thread", "step", scenario["thread"]) == 0
     until("the next step is shown", lambda: page.locator("[data-row]").count() == steps + 1)
     after = page.evaluate(STANDS)
     assert before == after and before["open"] and before["row"] and before["selected"], f"{before} {after}"
@@ -92,7 +92,7 @@ def keeps_what_was_typed(browser):
     field.focus()
     rows = page.locator("[data-row]").count()
     place = field.bounding_box()
-    assert browser.uwf("thread", "start", browser.told["workflow"], "-p", "One more.") == 0
+    assert browser.uwf("thread", "start", browser.scenario["workflow"], "-p", "One more.") == 0
     page.wait_for_timeout(1500)
     page.keyboard.type("ady")
     assert field.input_value() == "not quite ready" and field.bounding_box() == place
@@ -104,7 +104,7 @@ def keeps_what_was_typed(browser):
 
 def forgets_answers_to_old_questions(browser):
     """What was typed for one question is not there when the thread asks the next one."""
-    thread = browser.told["thread"]
+    thread = browser.scenario["thread"]
     page = browser.page("/")
     is_live(page)
     row = page.locator(f"#t-{thread}")
@@ -126,19 +126,19 @@ def notices_a_dead_server(browser):
     page.goto("/")
     page.clock.resume()
     until("it is live", lambda: says(page) == "live")
-    os.kill(browser.told["server"], signal.SIGSTOP)
+    os.kill(browser.scenario["server"], signal.SIGSTOP)
     try:
         page.clock.fast_forward(60_000)
         until("it says so", lambda: says(page) == "reconnecting", 20)
     finally:
-        os.kill(browser.told["server"], signal.SIGCONT)
+        os.kill(browser.scenario["server"], signal.SIGCONT)
     page.clock.fast_forward(5_000)
     until("it is back", lambda: says(page) == "live", 20)
 
 
 def one_tab_listens_for_all(browser):
     """Two tabs follow with one connection; when the one that listens is closed, the other takes over."""
-    told = browser.told
+    scenario = browser.scenario
     context = browser.context()
     streams = []
     context.on("request", lambda request: streams.append(request.url) if "/events" in request.url else None)
@@ -150,7 +150,7 @@ def one_tab_listens_for_all(browser):
 
     def follow(pages):
         number = pages[0].locator("[data-row]").count()
-        assert browser.uwf("thread", "start", told["workflow"], "-p", "One more.") == 0
+        assert browser.uwf("thread", "start", scenario["workflow"], "-p", "One more.") == 0
         for page in pages:
             until("every tab shows it", lambda page=page: page.locator("[data-row]").count() == number + 1)
 
@@ -169,7 +169,7 @@ def can_be_switched_off(browser):
     button.click()
     assert button.inner_text() == "off"
     rows = page.locator("[data-row]").count()
-    assert browser.uwf("thread", "start", browser.told["workflow"], "-p", "One more.") == 0
+    assert browser.uwf("thread", "start", browser.scenario["workflow"], "-p", "One more.") == 0
     page.wait_for_timeout(1000)
     assert page.locator("[data-row]").count() == rows, "it is off"
     page.locator("body").press(".")
@@ -179,7 +179,7 @@ def can_be_switched_off(browser):
 
 def comes_back(browser):
     """A page says that its line is broken while the server is gone, and goes on by itself once it is back."""
-    told = browser.told
+    scenario = browser.scenario
     page = browser.page("/")
     is_live(page)
     # The server goes while the browser listens.
@@ -187,7 +187,7 @@ def comes_back(browser):
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     until("it says so", lambda: says(page) == "reconnecting")
     rows = page.locator("[data-row]").count()
-    assert browser.uwf("thread", "start", told["workflow"], "-p", "One more.") == 0
+    assert browser.uwf("thread", "start", scenario["workflow"], "-p", "One more.") == 0
     page.context.set_offline(False)
     until("it goes on", lambda: page.locator("[data-row]").count() == rows + 1, 20)
     until("it says so", lambda: says(page) == "live")

@@ -43,7 +43,7 @@ fn browse(home: &TestHome, server: &TestServer, case: &str, with: Value) {
         .collect();
     let screenshots = repository().join("target/screenshots");
     std::fs::create_dir_all(&screenshots).unwrap();
-    let mut told = json!({
+    let mut scenario = json!({
         "url": format!("http://{}", server.address),
         "secret": server.secret,
         "chromium": "/usr/bin/chromium",
@@ -54,19 +54,19 @@ fn browse(home: &TestHome, server: &TestServer, case: &str, with: Value) {
         "root": home.root(),
     });
     let Value::Object(more) = with else { panic!("{with} is no object") };
-    told.as_object_mut().unwrap().extend(more);
-    let output = python(case, &told);
+    scenario.as_object_mut().unwrap().extend(more);
+    let output = python(case, &scenario);
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{case}\n{}{}", said(&output.stdout), said(&output.stderr));
     eprint!("{}", said(&output.stdout));
 }
 
-fn python(case: &str, told: &Value) -> Output {
+fn python(case: &str, scenario: &Value) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/browser.py");
     let mut command = Command::new(installed("venv/bin/python"));
     // Nothing is written beside the scripts.
     command.arg("-B").arg(script).arg(case).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
-    process.stdin.take().unwrap().write_all(told.to_string().as_bytes()).unwrap();
+    process.stdin.take().unwrap().write_all(scenario.to_string().as_bytes()).unwrap();
     process.wait_with_output().unwrap()
 }

@@ -5,14 +5,14 @@ from browser import MODES
 
 def look_right(browser):
     """All `pages`, each with a `name`, a `path`, a `status` and texts that it has to contain (`says`), in each mode."""
-    told = browser.told
+    scenario = browser.scenario
     for mode in MODES:
         context = browser.context(mode)
         # axe is a script itself, so it looks at pages that have none but its own.
         scriptless = browser.context("light") if mode == "noscript" else None
         if scriptless:
             scriptless.route("**/*.js", lambda route: route.fulfill(content_type="text/javascript", body=""))
-        for wanted in told["pages"]:
+        for wanted in scenario["pages"]:
             page = opened(context, wanted)
             for text in wanted["says"]:
                 shown = page.inner_text("body")
@@ -40,10 +40,10 @@ def opened(context, wanted):
 
 def prints(browser):
     """A page on paper has no buttons, and is dark on white also for those who like it dark."""
-    page = browser.page(browser.told["path"], "dark")
+    page = browser.page(browser.scenario["path"], "dark")
     page.emulate_media(media="print", color_scheme="light")
     assert not page.locator("button:visible, form:visible, nav:visible").count(), "buttons are printed"
-    pdf = page.pdf(path=browser.kept(f"{browser.told['name']}.pdf"))
+    pdf = page.pdf(path=browser.kept(f"{browser.scenario['name']}.pdf"))
     assert pdf.startswith(b"%PDF") and len(pdf) > 5000, f"{len(pdf)} bytes"
 
 
@@ -57,7 +57,7 @@ def logs_in(browser):
     field = page.locator("input[type=password]")
     field.fill("wrong")
     field.press("Enter")
-    page.locator("input[type=password]").fill(browser.told["secret"])
+    page.locator("input[type=password]").fill(browser.scenario["secret"])
     page.locator("button").first.click()
     page.wait_for_url("**/?all=1")
     # The wrong one was refused, which a browser tells.
@@ -66,7 +66,7 @@ def logs_in(browser):
 
 def shows_hostile_texts(browser):
     """Nothing that an agent or a person wrote is markup, wherever it is shown."""
-    for number, path in enumerate(browser.told["paths"]):
+    for number, path in enumerate(browser.scenario["paths"]):
         page = browser.page(path)
         page.wait_for_timeout(300)
         assert not page.evaluate("window.hit"), f"{path}: a script ran"
