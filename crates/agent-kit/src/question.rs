@@ -1,6 +1,8 @@
 //! Agents' questions to people. An answer with `status: needs_input` is a question: the attempt ends with it, and the thread waits. The
 //! person's reply goes to the next attempt of the same agent.
 
+use std::borrow::Cow;
+
 use uwf_core::extract::{self, ExtractedAnswer, ExtractionFailure};
 use uwf_core::node::{ContentNode, TracedAttempt};
 use uwf_core::prompt::{self, AgentPrompt, AnswerForm};
@@ -75,8 +77,14 @@ pub fn ask_person(context: &AgentContext<'_>, question: &str, options: &[&str]) 
     let message = format!(
         "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
     );
-    let options = options.iter().take(MAX_OPTIONS).map(|option| ellipsize(option, MAX_LINE).into_owned()).collect();
+    let options = options.iter().take(MAX_OPTIONS).map(|option| shown_option(option).into_owned()).collect();
     Some(Error { source: Some(Box::new(QuestionError { question, options })), ..Error::waiting(message) })
+}
+
+/// An option as it is shown: a long one is cut.
+#[must_use]
+pub fn shown_option(option: &str) -> Cow<'_, str> {
+    ellipsize(option, MAX_LINE)
 }
 
 /// Whether the agent has asked anything at this step.

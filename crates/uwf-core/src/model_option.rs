@@ -10,13 +10,13 @@ pub const LONG: &str = "--model";
 /// Whether uwf knows how a program takes its model.
 #[must_use]
 pub fn is_known(command: &str) -> bool {
-    short_option(command).is_some()
+    entry(command).is_some()
 }
 
 /// The model in the arguments of a command; `None` if they name none, or if the program is unknown.
 #[must_use]
 pub fn in_arguments(command: &str, args: &[String]) -> Option<String> {
-    let short = short_option(command)?;
+    let (_, short) = entry(command)?;
     let options = || [Some(LONG), short].into_iter().flatten();
     let mut words = args.iter();
     let found = words.find_map(|word| {
@@ -27,9 +27,14 @@ pub fn in_arguments(command: &str, args: &[String]) -> Option<String> {
 }
 
 /// The short form of the option, if the program is known and has one.
-fn short_option(command: &str) -> Option<Option<&'static str>> {
+#[must_use]
+pub fn short(command: &str) -> Option<&'static str> {
+    entry(command)?.1
+}
+
+fn entry(command: &str) -> Option<(&'static str, Option<&'static str>)> {
     let program = command.rsplit('/').next().unwrap_or(command);
-    PROGRAMS.into_iter().find(|(name, _)| *name == program).map(|(_, short)| short)
+    PROGRAMS.into_iter().find(|(name, _)| *name == program)
 }
 
 #[cfg(test)]

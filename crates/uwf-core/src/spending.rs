@@ -217,18 +217,18 @@ pub struct SpendingTotals {
     pub steps: usize,
     /// Runs that failed.
     pub failed_attempts: usize,
-    /// Runs of models in progress, whose numbers are minimums.
-    #[serde(skip)]
+    /// Runs of models in progress. The sums have the usage that is known so far, so they are minimums.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub running: usize,
     /// Known tokens.
     pub tokens: TokenSums,
-    /// Runs with unknown or incomplete tokens.
+    /// Ended runs with unknown or incomplete tokens.
     pub tokens_unknown: usize,
     /// Known money: a sum for each currency and source.
     #[serde(serialize_with = "amounts", deserialize_with = "sums_of_amounts")]
     #[schemars(with = "Vec<MoneyAmount<'_>>")]
     pub cost: BTreeMap<(String, MoneySource), f64>,
-    /// Runs with unknown or incomplete cost.
+    /// Ended runs with unknown or incomplete cost.
     pub cost_unknown: usize,
     /// Milliseconds that agents worked.
     pub duration_ms: u64,
@@ -245,6 +245,11 @@ pub struct TokenSums {
     pub output: Option<u64>,
     /// Output tokens for reasoning.
     pub reasoning: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn amounts<S: serde::Serializer>(
@@ -281,7 +286,11 @@ impl SpendingTotals {
             (false, false) => self.steps += 1,
         }
         self.duration_ms = self.duration_ms.saturating_add(run.duration_ms);
+        let (tokens_unknown, cost_unknown) = (self.tokens_unknown, self.cost_unknown);
         self.add_parts(run.parts(prices));
+        if run.is_running {
+            (self.tokens_unknown, self.cost_unknown) = (tokens_unknown, cost_unknown);
+        }
     }
 
     /// Adds a reading without the run whose answer it read.
@@ -326,19 +335,31 @@ impl SpendingTotals {
         }
     }
 
+    /// Whether the tokens of all runs are known and no run is in progress.
+    #[must_use]
+    pub fn are_tokens_whole(&self) -> bool {
+        self.tokens_unknown == 0 && self.running == 0
+    }
+
+    /// Whether the cost of all runs is known and no run is in progress.
+    #[must_use]
+    pub fn is_cost_whole(&self) -> bool {
+        self.cost_unknown == 0 && self.running == 0
+    }
+
     /// The known cost as people read it: `$0.50`, or `≥ $0.50 + 3.10 EUR` if the cost of some runs is unknown. `None` if no amount is known.
     #[must_use]
     pub fn known_cost(&self) -> Option<String> {
         let sums = self.by_currency().into_iter().map(|(currency, amount)| money::money(amount, currency));
         let sums = sums.collect::<Vec<_>>().join(" + ");
-        let least = if self.cost_unknown > 0 { "≥ " } else { "" };
+        let least = if self.is_cost_whole() { "" } else { "≥ " };
         (!sums.is_empty()).then(|| format!("{least}{sums}"))
     }
 
     /// The cost as people read it: the known cost, `unknown`, or `$0.00` if nothing costs.
     #[must_use]
     pub fn cost_text(&self) -> String {
-        let without = || if self.cost_unknown > 0 { "unknown".to_owned() } else { money::dollars(0.0) };
+        let without = || if self.is_cost_whole() { money::dollars(0.0) } else { "unknown".to_owned() };
         self.known_cost().unwrap_or_else(without)
     }
 

@@ -20,7 +20,7 @@ use crate::respond::{cookie, wants_json};
 pub(crate) async fn expected_host(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let is_own = |guard: &RequestGuard| named.is_some_and(|host| guard.is_own_host(host));
-    // A probe asks by the address of a container. Its answer tells nothing.
+    // A probe asks by the address of a container. Its answer reveals nothing.
     let is_probe = [metrics::HEALTH, metrics::READINESS].contains(&request.uri().path());
     // Behind a gateway, the host is the gateway's, which has already checked it.
     if is_probe || app.guard().is_none_or(is_own) {

@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Router<AppState> {
     Router::new().route("/metrics", get(metrics))
 }
 
-/// Routes for everyone: probes have no secret, and their answers tell nothing about threads.
+/// Routes for everyone: probes have no secret, and their answers reveal nothing about threads.
 pub(crate) fn probes() -> Router<AppState> {
     Router::new().route(HEALTH, get(async || "ok\n")).route(READINESS, get(ready))
 }
@@ -77,7 +77,8 @@ async fn metrics(State(app): State<AppState>) -> Result<Response, HttpFailure> {
             let all = ThreadFilter { all: true, limit: Some(0), ..ThreadFilter::default() };
             let counts = list::list(home, &all)?.counts;
             let config = project::config(home, &cwd)?;
-            let by_agent = CostRequest { by: CostBy::Agent, ..CostRequest::default() };
+            // A counter never falls, so it has no run whose usage may still change.
+            let by_agent = CostRequest { by: CostBy::Agent, only_ended: true, ..CostRequest::default() };
             let costs = memory.with_costs(|memory| cost::cost_again(home, &config, &by_agent, memory))?;
             let mut text = String::new();
             encode(&mut text, &registered(&counts, &costs)).map_err(HttpFailure::internal)?;

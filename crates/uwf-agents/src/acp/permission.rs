@@ -1,6 +1,7 @@
 //! Answers to an agent's requests for permission.
 
 use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
+use agent_kit::shown_option;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,7 +10,10 @@ use uwf_core::text::ellipsize;
 /// Characters shown of a request.
 const MAX_SHOWN: usize = 300;
 
-/// Replies that allow a request although no option has this name. `uwf thread answer` also knows them.
+/// Kinds of options in the protocol, as a reply names them. Only the agent's request says which option has a kind.
+pub const KINDS: [&str; 4] = ["allow once", "allow always", "reject once", "reject always"];
+
+/// Replies that allow a request although no option has this name.
 pub const ALLOWING: [&str; 4] = ["yes", "y", "allow", "ok"];
 
 /// How requests for permission are answered.
@@ -89,20 +93,29 @@ fn question_start(agent: &str) -> String {
     format!("{agent} asks for permission: ")
 }
 
-/// The decision by a person's reply to the [`question`]: the option that it names, by its number, name, id or kind. Any other reply denies.
-pub(super) fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
-    let normal = |text: &str| text.trim().trim_end_matches('.').replace('_', " ").to_lowercase();
+/// A reply, or the name of an option, as they are compared.
+#[must_use]
+pub fn normal(text: &str) -> String {
+    text.trim().trim_end_matches('.').replace('_', " ").to_lowercase()
+}
+
+/// The position of the option that a reply names, by its name or by its number from 1. A long name is cut where it is shown.
+pub fn named_option<S: AsRef<str>>(names: &[S], reply: &str) -> Option<usize> {
     let wanted = normal(reply);
-    let is_named = |option: &&Value| {
-        let names = ["name", "optionId", "kind"].into_iter().filter_map(|key| option.get(key)?.as_str());
-        names.into_iter().any(|name| normal(name) == wanted)
-    };
+    let is_wanted = |name: &S| [name.as_ref(), &shown_option(name.as_ref())].iter().any(|name| normal(name) == wanted);
+    let numbered = || wanted.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < names.len());
+    names.iter().position(is_wanted).or_else(numbered)
+}
+
+/// The decision by a person's reply to the [`question`]: the option that it names, by its number, name or kind. Any other reply denies.
+pub(super) fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision {
+    let wanted = normal(reply);
+    let text = |option: &Value, key: &str| option.get(key).and_then(Value::as_str).map(normal);
     // The numbers are positions among the options that have names, as the question lists them.
-    let numbered = || {
-        let at = wanted.parse::<usize>().ok()?.checked_sub(1)?;
-        options(params).iter().filter(|option| option.get("name").is_some_and(Value::is_string)).nth(at)
-    };
-    let named = options(params).iter().find(is_named).or_else(numbered);
+    let mut listed = options(params).iter().filter(|option| option.get("name").is_some_and(Value::is_string));
+    let by_name = named_option(&names(params), reply).and_then(|at| listed.nth(at));
+    let by_kind = || options(params).iter().find(|option| text(option, "kind").as_ref() == Some(&wanted));
+    let named = by_name.or_else(by_kind);
     let named = named.and_then(|option| option.get("optionId")?.as_str());
     match named {
         Some(option) => PermissionDecision::Pick(option.to_owned()),
@@ -205,10 +218,18 @@ mod tests {
             ("Yes.", "allow_once"),
             ("4", "reject_once"),
             ("0", "reject_once"),
+            ("reject_once", "reject_once"),
             ("use git clean", "reject_once"),
         ] {
             assert_eq!(picks(reply), format!("o-{kind}"), "{reply}");
         }
+        let long = format!("Always allow {}", "git ".repeat(50));
+        let params = json!({ "options": [
+            { "optionId": "one", "name": "Once", "kind": "allow_once" },
+            { "optionId": "long", "name": long, "kind": "allow_always" },
+        ] });
+        assert_eq!(decide_by_reply(&params, &shown_option(&long)), PermissionDecision::Pick("long".to_owned()));
+        let params = json!({ "options": [option("allow_always"), option("allow_once"), option("reject_once")] });
         assert!(question("a", &params).ends_with(":\n\n1. allow always\n2. allow once\n3. reject once"));
     }
 }

@@ -1,4 +1,4 @@
-//! The pure parts of the ACP agent: lines, what is told, what is answered, what it cost.
+//! The pure parts of the ACP agent: lines, requests, answers and costs.
 
 use agent_kit::json_rpc::JsonRpcMessage;
 use proptest::prelude::*;

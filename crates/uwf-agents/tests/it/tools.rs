@@ -16,13 +16,13 @@ use uwf_agents::react::tools::{Answer, ReactToolContext, find};
 use uwf_agents::react::workspace::ConfinedWorkspace;
 use uwf_core::node::{ContentNode, TypedPayload};
 
-/// What no tool may tell.
+/// Text that no tool may reveal.
 const SECRET: &str = "sk-0123456789";
 
 struct Place {
     dir: TempDir,
     store: Store,
-    /// What was told while a command ran.
+    /// Lines reported while a command ran.
     heard: RefCell<Vec<u8>>,
 }
 
@@ -316,7 +316,7 @@ fn outside_hard_link_is_readable_but_not_writable() {
         assert!(told.contains("`notes` is one of 2 names of its file (hard links)"), "{told}");
     }
     assert_eq!(fs::read_to_string(&outside).unwrap(), "secret");
-    // As the model is told to do.
+    // As the prompt asks of the model.
     fs::copy(place.work().join("notes"), place.work().join("copy")).unwrap();
     fs::rename(place.work().join("copy"), place.work().join("notes")).unwrap();
     place.run("write_file", json!({ "path": "notes", "content": "mine" })).unwrap();

@@ -72,23 +72,28 @@ fn add(value: &Value, role: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The annotation for an object with a file and a line; a path may contain the line: `src/a.rs:12`.
+/// The annotation for an object with a file and a line; a path may contain the line, and the column: `src/a.rs:12:5`.
 fn annotation(fields: &Map<String, Value>, role: &str) -> Option<String> {
     let text = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key)?.as_str());
     let number = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key)?.as_u64());
-    let path = text(&PATHS)?;
-    let (path, line) = match number(&["line", "startLine", "lineNumber", "start_line"]) {
-        Some(line) => (path, line),
-        None => path.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)))?,
-    };
+    let (path, mut numbers) = (text(&PATHS)?, Vec::new());
+    let path = (0..2).fold(path, |path, _| match path.rsplit_once(':').map(|(path, end)| (path, end.parse::<u64>())) {
+        Some((path, Ok(number))) => {
+            numbers.insert(0, number);
+            path
+        }
+        _ => path,
+    });
+    let line = number(&["line", "startLine", "lineNumber", "start_line"]).or(numbers.first().copied())?;
+    let column = number(&["column", "col"]).or(numbers.get(1).copied());
     // Only files of the repository can be annotated.
     if path.is_empty() || path.starts_with('/') || path.split('/').any(|part| part == "..") || line == 0 {
         return None;
     }
     let message = text(&TEXTS).or_else(|| text(&["title"]))?;
     let mut properties = format!("file={},line={line}", property(path));
-    for (name, keys) in [("endLine", ["endLine", "end_line"]), ("col", ["column", "col"])] {
-        if let Some(number) = number(&keys) {
+    for (name, number) in [("endLine", number(&["endLine", "end_line"])), ("col", column)] {
+        if let Some(number) = number {
             properties.push_str(&format!(",{name}={number}"));
         }
     }
@@ -126,6 +131,7 @@ mod tests {
         let output = json!({ "findings": [
             { "file": "src/a.rs", "line": 3, "endLine": 5, "severity": "High", "message": "50% wrong:\nsee a, b" },
             { "path": "src/b.rs:12", "comment": "unused", "title": "dead: code" },
+            { "path": "src/b.rs:12:5", "comment": "unused" },
             { "file": "src/a.rs", "line": 3, "endLine": 5, "severity": "High", "message": "50% wrong:\nsee a, b" },
             { "file": "../../etc/passwd", "line": 1, "message": "x" },
             { "file": "/etc/passwd", "line": 1, "message": "x" },
@@ -138,6 +144,7 @@ mod tests {
             [
                 "::error file=src/a.rs,line=3,endLine=5,title=reviewer::50%25 wrong:%0Asee a, b",
                 "::warning file=src/b.rs,line=12,title=dead%3A code::unused",
+                "::warning file=src/b.rs,line=12,col=5,title=reviewer::unused",
                 "::notice file=a%0A%3A%3Aerror%3A%3Ax,line=1,title=reviewer::::set-env name=A::b",
             ]
         );

@@ -475,11 +475,7 @@ fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Res
                 None => Ok(ThreadSettings { workspace, ..known.unwrap_or_default() }),
             }
         }
-        (None, None) if settings::are_lost(record) => {
-            let file = home.record_file(thread);
-            let message = format!("{} is damaged: the settings of thread {thread} are lost", file.display());
-            Err(settings::lost(thread, message))
-        }
+        (None, None) if settings::are_lost(record) => Err(settings::lost_here(home, thread)),
         (None, None) => Err(match workplace::read_workplace(home, thread)? {
             Some(place) => works_elsewhere(thread, &place),
             None => settings::unknown_workspace(thread),

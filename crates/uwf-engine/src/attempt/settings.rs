@@ -142,6 +142,12 @@ pub(crate) fn lost(thread: &ThreadId, message: String) -> Error {
         .hint("the thread loses the agents and limits it was started with; name the agent of a step with `--agent`")
 }
 
+/// The same for a thread whose record on this machine is damaged.
+pub(crate) fn lost_here(home: &Home, thread: &ThreadId) -> Error {
+    let file = home.record_file(thread);
+    lost(thread, format!("{} is damaged: the settings of thread {thread} are lost", file.display()))
+}
+
 /// The error for a thread without a record on this machine.
 pub(crate) fn unknown_workspace(thread: &ThreadId) -> Error {
     Error::usage(format!("this machine does not know where thread {thread} works"))

@@ -257,6 +257,11 @@ pub fn marks_of_thread(home: &Home, thread: &ThreadId) -> BTreeSet<ThreadMark> {
     marks
 }
 
+/// Whether this machine has an open attempt of a thread.
+pub(crate) fn is_open_here(home: &Home, thread: &ThreadId) -> bool {
+    home.marks_dir().join(file_name(thread, ThreadMark::Open)).exists()
+}
+
 /// The marks of one thread that are files on this machine.
 pub(crate) fn of_here(home: &Home, thread: &ThreadId) -> BTreeSet<ThreadMark> {
     let dir = home.marks_dir();

@@ -140,10 +140,10 @@ fn usage_of(spent: &SpendingTotals) -> Value {
     if spent.steps > 0 || spent.duration_ms > 0 {
         usage["seconds"] = (spent.duration_ms as f64 / 1000.0).into();
     }
-    if spent.tokens_unknown == 0 {
+    if spent.are_tokens_whole() {
         usage["tokens"] = spent.tokens.total().into();
     }
-    if spent.cost_unknown == 0 {
+    if spent.is_cost_whole() {
         usage["cost"] = spent.by_currency().get(DEFAULT_CURRENCY).copied().unwrap_or_default().into();
     }
     usage

@@ -211,9 +211,14 @@ impl<'h> Thread<'h> {
         steps::whole(self.home.store(), index + 1, self.step_hash(index)?)
     }
 
+    /// A step of its chain in full. Its position is not determined, and given as 0.
+    pub fn whole_step_at(&self, hash: NodeHash) -> Result<Step> {
+        steps::whole(self.home.store(), 0, hash)
+    }
+
     /// The newest step in full, `None` at the start. Its position is not determined, and given as 0.
     pub fn newest_step(&self) -> Result<Option<Step>> {
-        self.last.as_ref().map(|_| steps::whole(self.home.store(), 0, self.head)).transpose()
+        self.last.as_ref().map(|_| self.whole_step_at(self.head)).transpose()
     }
 
     pub(crate) fn step_hash(&self, index: usize) -> Result<NodeHash> {

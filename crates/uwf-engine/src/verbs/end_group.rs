@@ -108,9 +108,9 @@ fn usage(branch: &Thread<'_>) -> Result<BranchUsage> {
     let seconds = amount.seconds.max(work.took_ms as f64 / 1000.0);
     Ok(BranchUsage {
         amount: UsageAmount { seconds, ..amount },
-        tokens_unknown: work.spent.tokens_unknown > 0,
+        tokens_unknown: !work.spent.are_tokens_whole(),
         agent: work.agent.map(|name| name.agent),
-        cost_unknown: Some(work.spent.cost_unknown > 0),
+        cost_unknown: Some(!work.spent.is_cost_whole()),
     })
 }
 

@@ -25,6 +25,7 @@ use crate::attempt::settings::ThreadSettings;
 use crate::attempt::snapshot;
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
+use crate::root::project_files;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
@@ -186,8 +187,7 @@ fn group_ref(what: &str, owner: &ThreadId, thread: &ThreadId, head: NodeHash) ->
 pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
     let groups = workflow.groups().filter(|(_, group)| group.files == BranchFiles::Read);
     let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
-    let is_in_repository = || workspace.ancestors().any(|dir| dir.join(".git").exists());
-    (!names.is_empty() && is_in_repository()).then(|| {
+    (!names.is_empty() && project_files::is_in_repository(workspace)).then(|| {
         let groups = if names.len() == 1 { "group" } else { "groups" };
         format!(
             "the thread has no worktree, so uwf does not check that the branches of {groups} {} only read files; `--worktree` gives it one",

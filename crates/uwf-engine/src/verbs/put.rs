@@ -47,7 +47,7 @@ pub struct PutOptions<'o> {
     pub strict: bool,
     /// Name in the registry instead of the workflow's own.
     pub name: Option<&'o str>,
-    /// The version that the name must stand for, so that a change of somebody else is not replaced; `Some(None)` if it must be free.
+    /// The version that the name must have now, so that nobody's change is overwritten; `Some(None)` if the name must be free.
     pub expected: Option<Option<NodeHash>>,
     /// Whether the commands of its roles stay untrusted.
     pub is_untrusted: bool,
@@ -65,7 +65,7 @@ pub fn put(home: &Home, path: &Path, options: &PutOptions<'_>) -> Result<Workflo
 /// Stores a workflow from the text of a file that came from `origin`.
 ///
 /// # Errors
-/// `Usage` for an invalid name, `Busy` if the name does not stand for the expected version, and errors of store and registry.
+/// `Usage` for an invalid name, `Busy` if the name has another version than expected, and errors of store and registry.
 pub fn put_text(home: &Home, text: String, origin: &str, options: &PutOptions<'_>) -> Result<WorkflowPutReport> {
     put_checked(home, validate::text(home, text, origin, None)?, options)
 }
@@ -84,9 +84,6 @@ fn put_checked(home: &Home, checked: WorkflowValidation, options: &PutOptions<'_
     };
     let _hold = home.hold_nodes()?;
     let (own, hash) = store(home, draft)?;
-    if !options.is_untrusted {
-        trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
-    }
     let name = options.name.map_or(own, str::to_owned);
     registry::update(home, |registry| {
         let current = registry.get(&name).map(|entry| entry.hash);
@@ -98,17 +95,19 @@ fn put_checked(home: &Home, checked: WorkflowValidation, options: &PutOptions<'_
             }
         }
     })?;
+    // Not before the name is given: a refused change must not make its commands trusted.
+    if !options.is_untrusted {
+        trusted_workflows::trust(home, hash, &nodes::workflow(home.store(), hash)?)?;
+    }
     Ok(WorkflowPutReport { text, problems, stored: Some(StoredWorkflow { name, hash }) })
 }
 
-/// The rejection of a workflow whose name stands for another version than the expected one.
+/// The rejection of a workflow whose name has another version than the expected one.
 fn moved(name: &str, current: Option<NodeHash>) -> Error {
     match current {
-        Some(current) => {
-            Error::busy(format!("`{name}` stands for version {current} now, which is not the expected one"))
-                .hint(format!("`uwf workflow show {name} --source` prints that version"))
-        }
-        None => Error::busy(format!("the registry has no `{name}`, so it does not stand for the expected version"))
+        Some(current) => Error::busy(format!("`{name}` is now version {current}, not the expected one"))
+            .hint(format!("`uwf workflow show {name} --source` prints that version")),
+        None => Error::busy(format!("the registry has no `{name}`, so it cannot have the expected version"))
             .hint("someone removed or renamed it meanwhile"),
     }
 }

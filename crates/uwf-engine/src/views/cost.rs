@@ -50,6 +50,8 @@ pub struct CostRequest {
     pub until: Option<u64>,
     /// The subject of each row.
     pub by: CostBy,
+    /// Leave out runs in progress, whose usage is not final.
+    pub only_ended: bool,
 }
 
 /// The subject of each row of costs.
@@ -290,6 +292,7 @@ type RowKey = (Option<String>, Option<String>);
 struct CostLedger<'h> {
     config: &'h UwfConfig,
     by: CostBy,
+    only_ended: bool,
     /// Whether a child thread is named by its place in the groups above it. In the costs of all threads it may come before its parent.
     names_places: bool,
     since: u64,
@@ -330,6 +333,7 @@ impl<'h> CostLedger<'h> {
         CostLedger {
             config,
             by: request.by,
+            only_ended: request.only_ended,
             names_places: false,
             since: request.since.unwrap_or(0),
             until: request.until.unwrap_or(u64::MAX),
@@ -473,7 +477,9 @@ impl<'h> CostLedger<'h> {
 
     /// Adds the attempt in progress, if there is one.
     fn in_progress(&mut self, account: &CostAccount, thread: &ThreadId, head: NodeHash) {
-        if let Some(run) = in_progress::run(self.reader.home, self.config, thread, head) {
+        if !self.only_ended
+            && let Some(run) = in_progress::run(self.reader.home, self.config, thread, head)
+        {
             let is_new = self.playing.insert(thread.clone());
             self.run(account, &run, is_new);
         }
@@ -491,9 +497,7 @@ impl<'h> CostLedger<'h> {
             let (mut of_agent, mut of_reading) = (SpendingTotals::default(), SpendingTotals::default());
             of_agent.add(&alone, prices);
             known.run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
-            // The cost of an attempt in progress is incomplete, whatever the price of its model.
-            let unpriced =
-                [(of_agent, &known.model), (of_reading, &reader)].into_iter().filter(|_| !known.run.is_running);
+            let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
             self.unpriced.extend(unpriced.filter(|(spent, _)| spent.cost_unknown > 0).map(|(_, model)| model.clone()));
         }
         // A row of a thread counts all its steps; any other row counts shared steps once, like the total.

@@ -77,12 +77,14 @@ pub struct LogReader<'h> {
     wanted: LogFilter,
     /// Position in each log.
     read: BTreeMap<ThreadId, u64>,
+    /// Whether each thread is of the wanted project.
+    of_project: BTreeMap<ThreadId, bool>,
 }
 
 impl<'h> LogReader<'h> {
     /// Logs that are not read yet.
     pub fn new(home: &'h Home, wanted: LogFilter) -> LogReader<'h> {
-        LogReader { home, wanted, read: BTreeMap::new() }
+        LogReader { home, wanted, read: BTreeMap::new(), of_project: BTreeMap::new() }
     }
 
     /// The new lines, in order of time. Skips invalid lines, such as a line torn by a crash.
@@ -97,14 +99,20 @@ impl<'h> LogReader<'h> {
         let mut lines = Vec::new();
         for thread in threads {
             let notes = self.new_notes(&thread)?;
+            if notes.is_empty() || !self.is_wanted(&thread) {
+                continue;
+            }
             lines.extend(notes.into_iter().map(|note| LogLine { thread: thread.clone(), note }));
-        }
-        if let Some(project) = &self.wanted.project {
-            let mut is_of_project = project.membership(self.home);
-            lines.retain(|line| is_of_project(&line.thread));
         }
         lines.sort_by_key(|line| line.note.timestamp);
         Ok(lines)
+    }
+
+    /// Whether a thread is of the wanted project. Decided once, because it reads the record of the thread.
+    fn is_wanted(&mut self, thread: &ThreadId) -> bool {
+        let Some(project) = &self.wanted.project else { return true };
+        let is_of_project = || project.membership(self.home)(thread);
+        *self.of_project.entry(thread.clone()).or_insert_with(is_of_project)
     }
 
     fn new_notes(&mut self, thread: &ThreadId) -> Result<Vec<LogEntry>> {

@@ -190,15 +190,15 @@ fn csv_leaves_unknown_cells_empty() {
     count(&machine, &id, &plain(), 1);
     assert_eq!(
         by(&machine, CostBy::Model).csv(),
-        "model,steps,failedAttempts,input,cached,output,reasoning,tokensUnknown,costEUR,costUSD,costUnknown,durationMs\n\
-         big,2,0,2400000,400000,200000,20000,0,6.2,,0,3000\n\
-         ,1,0,,,,,1,,,1,1500\n"
+        "model,steps,failedAttempts,input,cached,output,reasoning,tokensUnknown,costEUR,costUSD,costUnknown,durationMs,running\n\
+         big,2,0,2400000,400000,200000,20000,0,6.2,,0,3000,0\n\
+         ,1,0,,,,,1,,,1,1500,0\n"
     );
     assert_eq!(
         of_all(&machine).csv(),
         format!(
             "thread,workflow,steps,failedAttempts,input,cached,output,reasoning,tokensUnknown,costEUR,costUSD,\
-             costUnknown,durationMs\n{id},count-rounds,3,0,2400000,400000,200000,20000,1,6.2,,1,4500\n"
+             costUnknown,durationMs,running\n{id},count-rounds,3,0,2400000,400000,200000,20000,1,6.2,,1,4500,0\n"
         )
     );
 }

@@ -279,6 +279,10 @@ async fn change(
             continue;
         }
         if let Some(value) = fields.text(field).filter(|value| !value.is_empty()) {
+            if fields.is_structured(field) {
+                return Err(HttpFailure::bad_request(format!("`{field}` must be one text or number"))
+                    .hint("send a request for each value"));
+            }
             if action.name == "limit" && value.starts_with('+') {
                 return Err(HttpFailure::bad_request(format!("`{field}` must be the whole limit, not how much more"))
                     .hint("a request that is repeated would add it twice"));

@@ -33,36 +33,47 @@ pub(crate) struct QuestionWithSchema {
 /// Steps before the newest one in which other roles are looked for.
 const LOOKED_AT: usize = 8;
 
-/// The question of a thread.
+/// The question of a thread, and what the person decides about.
 pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailure> {
-    let (home, asked) = (now.thread.home(), answer::asked_at(now)?);
-    let thread = Thread::load_at(home, asked.thread.clone(), asked.head)?;
+    let asked = answer::asked_at(now)?;
+    let thread = Thread::load_at(now.thread.home(), asked.thread.clone(), asked.head)?;
+    let (goal, schema) = goal_and_schema(&thread, &asked.role)?;
+    // The question of an agent is about its own work.
+    let earlier = if asked.question.is_none() { earlier_roles(&thread, &asked.role) } else { Vec::new() };
+    Ok(QuestionWithSchema { schema, goal, last: thread.newest_step()?, earlier, asked })
+}
+
+fn goal_and_schema(thread: &Thread<'_>, role: &str) -> Result<(String, Value), HttpFailure> {
     let workflow = thread.workflow()?;
-    let role = workflow.roles.get(&asked.role);
-    let role = role.ok_or_else(|| HttpFailure::internal(format!("the workflow has no role {}", asked.role)))?;
-    let schema = home.store().schema(role.meta).map_err(uwf_engine::error::Error::from)?;
-    let schema = CompiledSchema::value(&schema).clone();
-    let (last, goal) = (thread.newest_step()?, role.goal.clone());
-    let earlier = earlier_roles(&thread, last.as_ref(), &asked.role);
-    Ok(QuestionWithSchema { schema, goal, last, earlier, asked })
+    let found = workflow.roles.get(role);
+    let found = found.ok_or_else(|| HttpFailure::internal(format!("the workflow has no role {role}")))?;
+    let schema = thread.home().store().schema(found.meta).map_err(uwf_engine::error::Error::from)?;
+    Ok((found.goal.clone(), CompiledSchema::value(&schema).clone()))
 }
 
 /// The newest step of each role before the newest step, without the role that is asked. Unreadable steps end the search.
-fn earlier_roles(thread: &Thread<'_>, last: Option<&Step>, asked: &str) -> Vec<Step> {
-    let (home, mut found): (_, Vec<Step>) = (thread.home(), Vec::new());
-    let mut next = last.and_then(|last| nodes::step_node(home.store(), last.hash).ok()?.0.prev);
+fn earlier_roles(thread: &Thread<'_>, asked: &str) -> Vec<Step> {
+    let mut known: Vec<String> = thread.last.iter().map(|last| last.role.clone()).chain([asked.to_owned()]).collect();
+    let (store, mut found) = (thread.home().store(), Vec::new());
+    let mut next = thread.last.as_ref().and_then(|last| last.prev);
     for _ in 0..LOOKED_AT {
-        let Some(step) = next else { break };
-        let Ok((node, _)) = nodes::step_node(home.store(), step) else { break };
-        let is_known =
-            |role: &str| last.is_some_and(|last| last.role == role) || found.iter().any(|step| step.role == role);
-        if node.role != asked && !is_known(&node.role) {
-            let whole = Thread::load_at(home, thread.id.clone(), step).and_then(|thread| thread.newest_step());
-            found.extend(whole.ok().flatten());
+        let Some((hash, (node, _))) = next.and_then(|hash| Some((hash, nodes::step_node(store, hash).ok()?))) else {
+            break;
+        };
+        if !known.contains(&node.role) {
+            found.extend(thread.whole_step_at(hash).ok());
+            known.push(node.role);
         }
         next = node.prev;
     }
     found
+}
+
+/// The schema of the answer that a thread waits for.
+fn schema_asked(now: &ThreadNow<'_>) -> Result<Value, HttpFailure> {
+    let asked = answer::asked_at(now)?;
+    let thread = Thread::load_at(now.thread.home(), asked.thread, asked.head)?;
+    Ok(goal_and_schema(&thread, &asked.role)?.1)
 }
 
 /// Adds the person's answer to the command.
@@ -78,7 +89,7 @@ pub(super) async fn given(
         (None, None) => {
             let thread = thread.clone();
             // If the thread no longer waits, the command refuses the answer for the head that the form was drawn for.
-            let schema = app.read(move |home| Ok(form(&ThreadNow::read(home, &thread)?)?.schema)).await;
+            let schema = app.read(move |home| schema_asked(&ThreadNow::read(home, &thread)?)).await;
             header(&schema.unwrap_or_default(), fields)?
         }
     };

@@ -75,7 +75,8 @@ pub(crate) async fn costs(app: &AppState, thread: Option<String>, asked: CostQue
     let (cwd, memory) = (app.cwd().to_owned(), app.memory());
     app.read(move |home| {
         let threads = thread.iter().map(|typed| named::thread(home, typed)).collect::<Result<_, _>>()?;
-        let request = CostRequest { threads, project: None, since, until, by: asked.by.unwrap_or_default() };
+        let by = asked.by.unwrap_or_default();
+        let request = CostRequest { threads, since, until, by, ..CostRequest::default() };
         let config = project::config(home, &cwd)?;
         Ok(memory.with_costs(|memory| cost::cost_again(home, &config, &request, memory))?)
     })

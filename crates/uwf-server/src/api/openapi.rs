@@ -272,7 +272,7 @@ fn of_endpoint(endpoint: &ReadEndpoint, commands: &CommandLine, generator: &mut 
     let command = words.collect::<Vec<_>>().join(" ");
     parameters.extend(endpoint.query.iter().map(|query| {
         let mut schema = match query {
-            QueryParameter::Option(option) => commands.option_schema(&command, option),
+            QueryParameter::Option(option) => single(commands.option_schema(&command, option)),
             QueryParameter::Own { kind, description, .. } => json!({ "type": kind, "description": description }),
         };
         let description = schema["description"].take();
@@ -349,6 +349,14 @@ fn of_put(commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     })
 }
 
+/// The schema of an option that a command line may repeat. A request has it once.
+fn single(mut schema: Value) -> Value {
+    if let Some((once, _)) = schema["description"].as_str().and_then(|text| text.split_once(" Repeat for several")) {
+        schema["description"] = json!(once.to_owned());
+    }
+    schema
+}
+
 fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaGenerator) -> Value {
     let path = format!("/threads/{{thread}}/{}", action.name);
     let text = |description: &str| json!({ "type": "string", "description": description });
@@ -360,7 +368,7 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
             ),
             start::LABEL => text(LABEL),
             start::AGENT if action.name == "fork" => text(AGENT),
-            option => commands.option_schema(action.command, option),
+            option => single(commands.option_schema(action.command, option)),
         };
         properties.insert(json_name(option), schema);
     }

@@ -25,7 +25,7 @@ use crate::filter::ThreadListQuery;
 use crate::machines::name::MachineName;
 use crate::machines::{MachineGateway, MachineSnapshot, MachineSummary};
 
-/// How long a machine may take to say what its threads do. After that, what it said last is shown.
+/// How long a machine may take to answer. After that, a list shows what it said last, and other pages say that it did not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long the first page waits for a machine. It is drawn again once a machine reports a change.
@@ -132,7 +132,8 @@ pub(crate) async fn inboxes(
         let (app, here) = (app.clone(), app.clone());
         // A slow machine answers later, in the background, and its page is kept for the next time.
         let answer = tokio::spawn(async move {
-            let inbox = inbox::of_machine(&app, &asking, &name, &path).await?;
+            let asked = inbox::of_machine(&app, &asking, &name, &path);
+            let inbox = tokio::time::timeout(PATIENCE, asked).await.ok().flatten()?;
             if !is_filter {
                 app.memory().keep_inbox(name.as_str(), inbox.clone());
             }

@@ -68,9 +68,8 @@ async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Re
     let until = asked.until.unwrap_or_default();
     let by = asked.by.unwrap_or(CostBy::Day);
     let query = CostQuery { since: Some(since.clone()), until: Some(until.clone()), by: Some(by) };
-    let mut costs = everywhere(&app, query).await?;
+    let (mut costs, chart) = tokio::try_join!(everywhere(&app, query), chart::chart(&app, &since, &until))?;
     order(&mut costs);
-    let chart = chart::chart(&app, &since, &until).await?;
     let (costs, tasks) = app
         .read(move |home| {
             let shown = costs.lines.iter().take(MOST_THREADS);
@@ -273,7 +272,7 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>, is_of_all: bool) -> Marku
 }
 
 fn cells(spent: &SpendingTotals) -> Markup {
-    let is_whole = spent.tokens_unknown == 0;
+    let is_whole = spent.are_tokens_whole();
     html! {
         td.number data-label="Steps" { (spent.steps) }
         td.number data-label="Failed" { (spent.failed_attempts) }

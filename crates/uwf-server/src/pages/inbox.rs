@@ -97,8 +97,11 @@ async fn page(
     let own = drawn(&app, &query, since).await?;
     let views = SavedViews::of_request(&headers);
     let inbox = match app.gateway() {
-        Some(gateway) => own.with_machines(lists::inboxes(&app, gateway, &query, since).await?),
-        None => own,
+        // A page of older threads is one of this server's own; `All threads on X` leads to those of a machine.
+        Some(gateway) if query.after.is_empty() => {
+            own.with_machines(lists::inboxes(&app, gateway, &query, since).await?)
+        }
+        _ => own,
     };
     let body = html! {
         div.title-row {

@@ -14,7 +14,7 @@ use crate::app::ServerCaches;
 
 const AT_LEAST: &str = "At least: some usage is unknown";
 
-/// Spending of each of these threads; unreadable threads are left out.
+/// Spending of each of these threads; empty if one of them does not exist any more.
 pub(super) fn by_thread(
     home: &Home,
     config: &UwfConfig,
@@ -32,7 +32,7 @@ pub(super) fn by_thread(
 
 /// Tokens read and written; "≥" if some were not counted.
 pub(super) fn tokens(spent: &SpendingTotals) -> Markup {
-    amount(parts::tokens(&spent.tokens), spent.tokens_unknown > 0)
+    amount(parts::tokens(&spent.tokens), !spent.are_tokens_whole())
 }
 
 /// Tokens of one kind.
@@ -43,7 +43,7 @@ pub(super) fn some_tokens(sum: Option<u64>, is_whole: bool) -> Markup {
 /// Money; "≥" if the cost of some runs is not known.
 pub(super) fn money(spent: &SpendingTotals) -> Markup {
     html! {
-        @match (spent.known_cost(), spent.cost_unknown > 0) {
+        @match (spent.known_cost(), !spent.is_cost_whole()) {
             (Some(cost), true) => span title=(AT_LEAST) { (cost) },
             (None, true) => span.quiet { (spent.cost_text()) },
             (_, false) => (spent.cost_text()),

@@ -270,9 +270,9 @@ fn tokens(spent: &SpendingTotals) -> Markup {
         kinds.into_iter().filter_map(|(kind, count)| Some(format!("{} {kind}", parts::count(count?)))).collect();
     html! {
         @if known.is_empty() {
-            @if spent.tokens_unknown > 0 { "tokens not counted" } @else { "no tokens" }
+            @if !spent.are_tokens_whole() { "tokens not counted" } @else { "no tokens" }
         } @else {
-            "tokens: " @if spent.tokens_unknown > 0 { "at least " } (known.join(", "))
+            "tokens: " @if !spent.are_tokens_whole() { "at least " } (known.join(", "))
         }
     }
 }

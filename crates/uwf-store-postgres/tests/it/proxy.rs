@@ -1,4 +1,4 @@
-//! Stands between a store and its server, and loses an answer when it is told to.
+//! Stands between a store and its server, and loses an answer on request.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! A file that no `mod` names is not compiled, so its tests never run and nobody is told.
+//! A file that no `mod` names is not compiled, so its tests never run, and no report says so.
 
 use std::collections::BTreeSet;
 use std::fs;

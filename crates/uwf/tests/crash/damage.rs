@@ -50,7 +50,7 @@ impl Whole {
     }
 }
 
-/// Runs the check on every case there is time for, and tells how to run a failing one again.
+/// Runs the check on every case there is time for, and prints how to run a failing one again.
 fn each<C: std::fmt::Debug>(
     mut campaign: Campaign,
     cases: Vec<C>,

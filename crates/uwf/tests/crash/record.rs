@@ -38,7 +38,7 @@ pub(crate) enum Op {
     Said { bytes: Vec<u8> },
 }
 
-/// Runs a command of a home and tells what it did below the storage root.
+/// Runs a command of a home and returns its system calls below the storage root.
 pub(crate) fn record(home: &TestHome, args: &[&str]) -> Vec<Op> {
     let trace = home.work().join("trace");
     let said = home.work().join("said");
@@ -172,7 +172,7 @@ fn path_at(arguments: &[&str], at: usize) -> PathBuf {
     dir.join(plain(arguments[at + 1]))
 }
 
-/// The path strace tells behind a descriptor: `3<\x2f…>`.
+/// The path that strace prints behind a descriptor: `3<\x2f…>`.
 fn described(argument: &str) -> Option<PathBuf> {
     let (_, rest) = argument.split_once('<')?;
     let (path, _) = rest.split_once('>')?;

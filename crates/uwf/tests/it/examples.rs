@@ -19,15 +19,15 @@ fn run(home: &TestHome, file: &str) -> Vec<String> {
     let path = repository().join("examples").join(file);
     let started = home.json(&["thread", "start", path.to_str().unwrap(), "-p", "make it better"]);
     let thread = text(&started, "thread");
-    let mut told = Vec::new();
+    let mut played = Vec::new();
     loop {
         let report = home.json(&["thread", "step", &thread]);
-        told.push(text(&report, "role"));
+        played.push(text(&report, "role"));
         if report["done"] == true {
-            told.push(text(&report, "reason"));
-            return told;
+            played.push(text(&report, "reason"));
+            return played;
         }
-        assert!(told.len() < 50, "it does not end: {told:?}");
+        assert!(played.len() < 50, "it does not end: {played:?}");
     }
 }
 
@@ -99,8 +99,8 @@ reviewer:
 #[test]
 fn solve_issue_repeats_development_until_review_approves() {
     let home = mocked(SOLVED);
-    let told = run(&home, "solve-issue.yaml");
-    assert_eq!(told, ["planner", "developer", "reviewer", "developer", "reviewer", "end"]);
+    let played = run(&home, "solve-issue.yaml");
+    assert_eq!(played, ["planner", "developer", "reviewer", "developer", "reviewer", "end"]);
 }
 
 #[test]
@@ -137,13 +137,13 @@ committer:
 #[test]
 fn develop_builds_phases_then_fixes_findings() {
     let home = mocked(DEVELOPED);
-    let told = run(&home, "develop.yaml");
+    let played = run(&home, "develop.yaml");
     let expected = [
         ["planner", "coder", "coder", "coder"].as_slice(),
         &["reviewer", "coder", "reviewer", "tester", "coder", "reviewer", "tester"],
         &["committer", "end"],
     ];
-    assert_eq!(told, expected.concat());
+    assert_eq!(played, expected.concat());
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn resolve_issue_delegates_development_to_another_workflow() {
     let child = home.json(&["thread", "show", threads[0]["thread"].as_str().unwrap()]);
     assert_eq!((&child["parentThread"], &child["steps"]), (&threads[1]["thread"], &serde_json::json!(12)));
     let task = home.uwf(&["thread", "read", threads[0]["thread"].as_str().unwrap()]).stdout;
-    for told in ["make it better", "Add dark mode to the settings page.", "The colours are in theme.css."] {
-        assert!(task.contains(told), "{told} is not in {task}");
+    for part in ["make it better", "Add dark mode to the settings page.", "The colours are in theme.css."] {
+        assert!(task.contains(part), "{part} is not in {task}");
     }
 }
 
@@ -284,10 +284,10 @@ fn write_tests_needs_passing_suite_before_review() {
     let home = mocked(TESTED);
     home.file("fails-once", "");
     home.file("Makefile", "test:\n\t@test ! -e fails-once || { rm fails-once; echo 1 of 12 failed; exit 1; }\n");
-    let told = run(&home, "write-tests.yaml");
+    let played = run(&home, "write-tests.yaml");
     let expected =
         [["writer", "tests"].as_slice(), &["writer", "tests", "reviewer"], &["writer", "tests", "reviewer"], &["end"]];
-    assert_eq!(told, expected.concat());
+    assert_eq!(played, expected.concat());
 }
 
 #[test]

@@ -267,8 +267,8 @@ fn branch_whose_item_does_not_fit_may_fail() {
         assert!(why.contains("does not fit workflow `mend`") && !why.contains('\n'), "{output}");
         assert!(why.contains("area"), "the whole reason: {output}");
     }
-    let told = home.json(&["thread", "eval", &thread_of(&ran), "$branches('work')[name='b'].failed"]);
-    assert_eq!(told, output["b"]["failed"]);
+    let failed = home.json(&["thread", "eval", &thread_of(&ran), "$branches('work')[name='b'].failed"]);
+    assert_eq!(failed, output["b"]["failed"]);
 }
 
 #[test]

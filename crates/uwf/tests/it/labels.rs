@@ -198,6 +198,9 @@ fn labels_are_changed_and_found_over_http() {
     let fields = json!({ "expectedHead": head, "set": "team=web", "remove": "ticket" });
     let changed = server.post(&format!("/api/threads/{blue}/label"), &fields);
     assert_eq!((changed.status, changed.json()["labels"].take()), (200, json!({ "team": "web" })));
+    let several = json!({ "expectedHead": head, "set": ["x=1", "y=2"] });
+    let refused = server.post(&format!("/api/threads/{blue}/label"), &several);
+    assert!(refused.status == 400 && refused.body.contains("`set` must be one text"), "{}", refused.body);
     let found = |label: &str| -> Vec<String> {
         let rows = server.get(&format!("/api/threads?label={label}")).json();
         rows.as_array().unwrap().iter().map(|row| text(row, "thread")).collect()

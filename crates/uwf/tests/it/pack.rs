@@ -270,7 +270,7 @@ fn damage_is_named_and_other_threads_continue() {
     let path = packs(&home).pop().unwrap();
     fs::write(&path, &whole).unwrap();
     assert_eq!(home.json(&["thread", "verify", &thread])["verdict"], "intact");
-    // Without its foot nobody can tell what is in it.
+    // Without its foot, its contents are unknown.
     damage(&home, |len| len - 3);
     assert_snapshot!(clear(home.transcript(&["cas", "list"])), @"
     exit 65

@@ -87,7 +87,7 @@ fn role_of_child_thread_links_to_it() {
     let page = server.page(&format!("/threads/{thread}")).body;
     let link = format!("Played by the child thread <a href=\"/threads/{child}\">");
     assert!(page.contains(&link), "{page}");
-    // The first bars are those of plan, which an agent played.
+    // The first lane belongs to the role `plan`, so the second is the child thread.
     let bars = page.split("<span class=\"lanes\">").nth(2).and_then(|rest| rest.split("</span>").next()).unwrap();
     let steps = home.json(&["thread", "steps", &child]);
     let worked = steps["steps"].as_array().unwrap().iter().filter(|step| step["role"].is_string()).count();

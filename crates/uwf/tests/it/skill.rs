@@ -94,7 +94,7 @@ fn mentioned_commands_and_options_exist() {
     assert!(looked_at.len() > 50, "{looked_at:?}");
 }
 
-/// Runs the lines of the blocks, one after the other; a line that fails is told.
+/// Runs the lines of the blocks, one after the other, and reports a line that fails.
 fn run_all(home: &TestHome, text: &str, allowed: &[i32], replaced: &[(&str, &str)]) -> usize {
     let mut ran_lines = 0;
     for block in blocks(text, "sh").into_iter().filter(|block| !block.starts_with("#!")) {

@@ -135,6 +135,25 @@ fn source_is_stored_as_the_same_version() {
 }
 
 #[test]
+fn refused_change_trusts_no_commands() {
+    let home = home();
+    let run = |command: &str| {
+        format!(
+            "name: run-it\nroles:\n  it: {{ run: {command} }}\ngraph:\n  $START: [ {{ role: it }} ]\n  it: [ {{ role: $END }} ]\n"
+        )
+    };
+    let (code, first) = put(&home, &["--expect", "none"], &run("echo first"));
+    assert_eq!(code, Some(0), "{first}");
+    assert_eq!(put(&home, &["--expect", "none"], &run("echo second > ran")).0, Some(75));
+    // The same version, put by someone who does not trust it.
+    let (code, second) = put(&home, &["--no-trust", "--name", "second"], &run("echo second > ran"));
+    assert_eq!(code, Some(0), "{second}");
+    let ran = home.uwf(&["run", "second", "-p", "x"]);
+    assert!(ran.code != Some(0) && ran.stderr.contains("uwf workflow trust"), "{}", ran.stderr);
+    assert!(!home.work().join("ran").exists());
+}
+
+#[test]
 fn expected_version_protects_changes_of_others() {
     let home = home();
     let versions = [1, 2, 3].map(counting_workflow);
@@ -146,7 +165,7 @@ fn expected_version_protects_changes_of_others() {
     assert_eq!(code, Some(0), "{second}");
     let (code, refused) = put(&home, &["--expect", &first], &versions[2]);
     assert_eq!(code, Some(75), "{refused}");
-    assert!(refused.to_string().contains(&text(&second, "hash")), "it says what the name stands for: {refused}");
+    assert!(refused.to_string().contains(&text(&second, "hash")), "it says which version the name has: {refused}");
     assert_eq!(home.json(&["workflow", "show", "count-rounds"])["hash"], second["hash"], "nothing was replaced");
     assert_eq!(put(&home, &["--expect", &first], &versions[1]).0, Some(0), "stored before, as when an answer was lost");
     assert_eq!(put(&home, &["--expect", "frist"], &versions[1]).0, Some(64));

@@ -253,7 +253,7 @@ fn failed_attempts_are_known_on_other_machines() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
-    // Of what failed elsewhere `show` tells, too.
+    // `show` also reports attempts that failed elsewhere.
     let shown_by_other = |machine: &Machine| {
         let other = if std::ptr::eq(machine, &one) { &two } else { &one };
         other.json(&["thread", "show", &thread])

@@ -103,7 +103,7 @@ impl Member {
         (text(&ran.json(), "thread"), ran)
     }
 
-    /// A step whose agent does what a shell is told.
+    /// A step whose agent runs a shell script.
     pub(crate) fn step(&self, thread: &str, work: &str, args: &[&str]) -> FinishedRun {
         let mut command = self.machine.command(&[&["thread", "step", thread], args].concat());
         command.env("WORK", work).output().unwrap().into()

@@ -277,7 +277,7 @@ fn thread_without_remote_names_its_machine() {
     assert_eq!(missing.code, Some(75), "{}", missing.stderr);
     assert!(missing.stderr.contains("on machine `anna`"), "{}", missing.stderr);
 
-    // A thread without a worktree says it, too, and goes where it is told.
+    // A thread without a worktree says so, and works in the given directory.
     let plain = anna.machine.start();
     let refused = bert.step(&plain, ":", &[]);
     let says = format!("thread {plain} works in {} on machine `anna`", anna.machine.home.work().display());

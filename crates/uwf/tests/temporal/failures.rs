@@ -1,4 +1,4 @@
-//! Workers and servers that die, and workers that are told to end.
+//! Workers and servers that die, and workers that are asked to end.
 
 use std::time::{Duration, Instant};
 

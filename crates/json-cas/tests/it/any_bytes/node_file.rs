@@ -77,7 +77,7 @@ fn read(store: &Store, hash: NodeHash, draft: Option<&NodeDraft>) {
     }
 }
 
-/// References are followed or told to be missing; nothing else can come of it.
+/// References are followed or reported as missing; there is no third case.
 fn follow(store: &Store, hash: NodeHash, node: &Node) {
     let _ = store.refs(node);
     for item in store.walk(&[hash], WalkOptions { types: true }) {

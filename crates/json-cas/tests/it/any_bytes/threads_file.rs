@@ -49,7 +49,7 @@ pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
 const LOOKED_UP: usize = 20;
 
 thread_local! {
-    /// One directory for all inputs: what they leave is written anew each time.
+    /// One directory for all inputs: it is emptied before each.
     static DIR: TempDir = dir_in_memory();
 }
 

@@ -74,7 +74,7 @@ fn check(bytes: &[u8]) {
             assert!(turn.tool_calls.len() <= MAX_CALLS_PER_TURN && turn.output.len() <= MAX_TEXT + 100);
         }
         if told == Some(format) {
-            // Times are told from the text, never from a clock.
+            // Times come from the text, never from a clock.
             assert_eq!(format.read(&text), trace);
             let input = ["Do it.".to_owned()];
             assert_eq!(trace.clone().with_input(&input).turns.len(), trace.turns.len());

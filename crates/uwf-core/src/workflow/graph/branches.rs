@@ -59,10 +59,12 @@ fn drawn_branches(workflow: &Workflow, role: &str, course: Option<&GraphCourse>)
     lines.into_iter().map(|line| DrawnBranch { text: ellipsize(&line.text, LONGEST).into_owned(), ..line }).collect()
 }
 
-/// A line for each group within a group, with its branches.
-fn inner_groups(workflow: &Workflow, group: &RoleGroup, levels: usize) -> Vec<DrawnBranch> {
-    let mut lines = Vec::new();
+/// Adds a line for each group within a group, with its branches. It stops behind the lines that are drawn.
+fn add_inner_groups(workflow: &Workflow, group: &RoleGroup, levels: usize, lines: &mut Vec<DrawnBranch>) {
     for GroupBranch { role, .. } in group.roles.iter().filter(|_| levels > 0) {
+        if lines.len() > MOST {
+            return;
+        }
         let Some(inner) = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()) else { continue };
         let names = match inner.repeated() {
             Some(branch) => repeated(inner, branch),
@@ -70,16 +72,20 @@ fn inner_groups(workflow: &Workflow, group: &RoleGroup, levels: usize) -> Vec<Dr
         };
         let text = format!("{}: {names}", one_line(role));
         lines.push(about(ellipsize(&text, LONGEST).into_owned()));
-        lines.extend(inner_groups(workflow, inner, levels - 1));
+        add_inner_groups(workflow, inner, levels - 1, lines);
     }
-    lines
 }
 
 /// The lines in the box of a role, also about groups within the group, unless a thread played it.
 pub(super) fn lines_in_box(workflow: &Workflow, role: &str, course: Option<&GraphCourse>) -> Vec<DrawnBranch> {
     let is_played = course.is_some_and(|course| course.branches.contains_key(role));
     let group = workflow.roles.get(role).and_then(|role| role.more.play.as_ref()).filter(|_| !is_played);
-    let inner = group.map(|group| inner_groups(workflow, group, MAX_NESTING)).unwrap_or_default();
+    let mut inner = Vec::new();
+    group.into_iter().for_each(|group| add_inner_groups(workflow, group, MAX_NESTING, &mut inner));
+    if inner.len() > MOST {
+        inner.truncate(MOST);
+        inner.push(about("… more groups".to_owned()));
+    }
     drawn_branches(workflow, role, course).into_iter().chain(inner).collect()
 }
 

@@ -1,17 +1,15 @@
-//! The account and the model that an agent uses, as far as its settings tell. Agents with the same ones reach a usage limit together.
+//! The account and the model that an agent uses, as far as its settings show. Agents with the same ones reach a usage limit together.
 
 use std::path::Path;
 
 use json_cas::xxh64;
 use serde_json::{Map, Value, json};
+use uwf_core::model_option;
 
 use super::AgentSpec;
 use crate::attempt::program;
 
-/// Programs whose options are known. The other words of their command lines decide neither account nor model.
-const KNOWN_PROGRAMS: [&str; 6] = ["claude", "codex", "cursor-agent", "gemini", "hermes", "opencode"];
-
-/// Their options that decide the account or the model, and take a value.
+/// Options of known programs that decide the account or the model. The other words of their command lines decide neither.
 const ACCOUNT_OPTIONS: [&str; 13] = [
     "--agent",
     "--api-key",
@@ -28,14 +26,8 @@ const ACCOUNT_OPTIONS: [&str; 13] = [
     "--settings",
 ];
 
-/// Short forms of these options, by program.
-const SHORT_OPTIONS: [(&str, &str, &str); 5] = [
-    ("codex", "-c", "--config"),
-    ("codex", "-m", "--model"),
-    ("codex", "-p", "--profile"),
-    ("gemini", "-m", "--model"),
-    ("opencode", "-m", "--model"),
-];
+/// Short forms of these options, by program; that of the model is in [`model_option`].
+const SHORT_OPTIONS: [(&str, &str, &str); 2] = [("codex", "-c", "--config"), ("codex", "-p", "--profile")];
 
 /// Settings of codex (`--config KEY=VALUE`) about what it may do.
 const PERMISSION_SETTINGS: [&str; 6] =
@@ -77,7 +69,7 @@ const VARIABLE_ENDS: [&str; 14] = [
 impl AgentSpec {
     /// A hash of the account and the model. A script of the workspace may be another one elsewhere.
     pub(crate) fn account(&self, workspace: &Path) -> String {
-        // The model of a role is for its work; the account stays the same.
+        // Without the model that a role asks for: it is an option of one attempt, and the account stays the same.
         let parts = json!([self.account_words(workspace), self.account_config(), self.model, self.account_variables()]);
         xxh64(parts.to_string().as_bytes()).to_string()
     }
@@ -89,7 +81,7 @@ impl AgentSpec {
         if self.command.contains('/') && is_of_workspace(&self.command) {
             return json!([self.command, self.args, workspace]);
         }
-        if KNOWN_PROGRAMS.contains(&name) {
+        if model_option::is_known(name) || name == "hermes" {
             return json!([name, account_options(name, &self.args)]);
         }
         let is_script = self.args.iter().any(is_of_workspace);
@@ -117,7 +109,10 @@ fn is_of_account(name: &str) -> bool {
 fn account_options(program: &str, args: &[String]) -> Vec<(String, String)> {
     let long = |word: &str| {
         let short = SHORT_OPTIONS.iter().find(|(name, short, _)| *name == program && *short == word);
-        let option = short.map_or(word, |(_, _, long)| *long);
+        let option = match model_option::short(program) == Some(word) {
+            true => model_option::LONG,
+            false => short.map_or(word, |(_, _, long)| *long),
+        };
         ACCOUNT_OPTIONS.contains(&option).then(|| option.to_owned())
     };
     let mut options = Vec::new();

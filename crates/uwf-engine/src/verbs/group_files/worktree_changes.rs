@@ -9,6 +9,7 @@ use uwf_core::prompt::{PromptWorkspace, PromptWorktree, WorkspaceFile, Workspace
 use crate::attempt::git::GitRunner;
 use crate::attempt::snapshot;
 use crate::error::Result;
+use crate::root::project_files;
 use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
@@ -33,7 +34,7 @@ pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
 /// because that takes long in a large repository.
 pub fn of_directory(dir: &Path) -> Option<PromptWorkspace> {
     // Outside of repositories, don't start git.
-    if !dir.ancestors().any(|above| above.join(".git").exists()) {
+    if !project_files::is_in_repository(dir) {
         return None;
     }
     let git = GitRunner::for_directory(dir);

@@ -57,12 +57,8 @@ pub fn change(home: &Home, id: &ThreadId, changes: &LabelChanges, expected: Opti
         expected_head::check(home, id, Some(head), expected)?;
     }
     let Some(mut settings) = ThreadSettings::in_record(home, &now.record)? else {
-        let file = home.record_file(id);
         return Err(match settings::are_lost(&now.record) {
-            true => {
-                let message = format!("{} is damaged: the settings of thread {id} are lost", file.display());
-                settings::lost(id, message)
-            }
+            true => settings::lost_here(home, id),
             false => Error::not_found(format!("this machine has no record of thread {id}, where its labels would be"))
                 .hint("label it on the machine that steps it"),
         });

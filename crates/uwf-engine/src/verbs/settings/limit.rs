@@ -5,7 +5,7 @@ use std::time::Duration;
 use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
-use uwf_core::config::{DEFAULT_CURRENCY, UwfConfig};
+use uwf_core::config::DEFAULT_CURRENCY;
 use uwf_core::number::{self, MAX_MONEY};
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
@@ -53,12 +53,13 @@ impl LimitChanges {
         is(&self.steps) || is(&self.time) || is(&self.tokens) || is(&self.cost)
     }
 
-    /// Changed limits, unless every run so far reported the usage that they count. `unknown` is the number of runs with unknown tokens, and
-    /// with unknown cost.
-    fn unproven(&self, limits: ThreadLimits, used: UsageAmount, unknown: (usize, usize)) -> ThreadLimits {
+    /// Changed limits, unless every run so far reported the usage that they count.
+    fn unproven(&self, limits: ThreadLimits, used: UsageAmount, spent: &SpendingTotals) -> ThreadLimits {
         ThreadLimits {
-            max_tokens: limits.max_tokens.filter(|_| self.tokens.is_some() && (used.tokens == 0 || unknown.0 > 0)),
-            max_cost: limits.max_cost.filter(|_| self.cost.is_some() && (used.cost <= 0.0 || unknown.1 > 0)),
+            max_tokens: limits
+                .max_tokens
+                .filter(|_| self.tokens.is_some() && (used.tokens == 0 || spent.tokens_unknown > 0)),
+            max_cost: limits.max_cost.filter(|_| self.cost.is_some() && (used.cost <= 0.0 || spent.cost_unknown > 0)),
             ..ThreadLimits::default()
         }
     }
@@ -83,6 +84,8 @@ pub struct LimitReport {
     pub tokens_unknown: usize,
     /// Number of agent runs with an unknown cost, which counts as 0.
     pub cost_unknown: usize,
+    /// Number of agent runs in progress, so that tokens and cost are minimums.
+    pub running: usize,
     /// Seconds since it began.
     pub age: u64,
     /// Its limits.
@@ -124,8 +127,7 @@ fn limits(now: &ThreadNow<'_>) -> Result<LimitReport> {
     let age = now.end.as_ref().map_or_else(|| plan::age(thread), |end| plan::age_at(thread, end.completed_at));
     let why = now.reason.as_ref().filter(|_| now.state == ThreadState::Limited).map(|reason| reason.why.clone());
     let spent = cost::of_thread(now, &plan.config, CostBy::Thread).total;
-    let unknown = (spent.tokens_unknown, spent.cost_unknown);
-    let report = report(&thread.id, (now.state, why), plan.limits(), (used, unknown), age);
+    let report = report(&thread.id, (now.state, why), plan.limits(), (used, &spent), age);
     Ok(report.with_attempt_in_progress(&spent))
 }
 
@@ -147,7 +149,8 @@ pub fn change(home: &Home, id: &ThreadId, changes: &LimitChanges, expected: Opti
     let thread = &now.thread;
     let plan = StepPlan::from_record(thread, &now.record, None)?;
     let (limits, used) = (plan.limits(), spent::used(thread, &plan.config, &now.failed(), None)?);
-    let (age, unknown) = (plan::age(thread), unknown(&now, &plan.config));
+    let age = plan::age(thread);
+    let spent = cost::of_thread(&now, &plan.config, CostBy::Thread).total;
     let mut settings = plan.settings.clone();
     let own = &mut settings.limits;
     own.max_steps = whole(changes.steps, limits.max_steps, used.steps).or(own.max_steps);
@@ -169,16 +172,10 @@ pub fn change(home: &Home, id: &ThreadId, changes: &LimitChanges, expected: Opti
     settings.begun_at(begun_at).save(home, id)?;
     ancestors::mark_again(home, id, ancestors::ChildChange::Continued);
     // Everything that can fail was read before: after an error, the old limits still hold.
-    let notes = plan.unenforced(home, changes.unproven(limits, used, unknown));
+    let notes = plan.unenforced(home, changes.unproven(limits, used, &spent));
     let why = marks::get(home, id, ThreadMark::Limited).map(|reason| reason.why);
     let state = state::of_active(home, id, &marks::marks_of_thread(home, id));
-    Ok(LimitReport { notes, ..report(id, (state, why), limits, (used, unknown), age) })
-}
-
-/// Number of agent runs with unknown tokens, and with unknown cost.
-fn unknown(now: &ThreadNow<'_>, config: &UwfConfig) -> (usize, usize) {
-    let spent = cost::of_thread(now, config, CostBy::Thread).total;
-    (spent.tokens_unknown, spent.cost_unknown)
+    Ok(LimitReport { notes, ..report(id, (state, why), limits, (used, &spent), age) })
 }
 
 fn whole(change: Option<LimitChange<u64>>, now: Option<u64>, used: u64) -> Option<u64> {
@@ -193,7 +190,7 @@ fn report(
     thread: &ThreadId,
     (state, why): (ThreadState, Option<String>),
     limits: ThreadLimits,
-    (used, (tokens_unknown, cost_unknown)): (UsageAmount, (usize, usize)),
+    (used, spent): (UsageAmount, &SpendingTotals),
     age: Duration,
 ) -> LimitReport {
     let reached = limits.reached(used, age).map(|reached| reached.to_string());
@@ -202,8 +199,9 @@ fn report(
         thread: thread.clone(),
         state,
         used,
-        tokens_unknown,
-        cost_unknown,
+        tokens_unknown: spent.tokens_unknown,
+        cost_unknown: spent.cost_unknown,
+        running: spent.running,
         age: age.as_secs(),
         limits,
         reached,

@@ -20,7 +20,7 @@ impl CostReport {
         let counts = ["steps", "failedAttempts", "input", "cached", "output", "reasoning", "tokensUnknown"];
         headings.extend(counts.map(str::to_owned));
         headings.extend(currencies.iter().map(|currency| format!("cost{currency}")));
-        headings.extend(["costUnknown", "durationMs"].map(str::to_owned));
+        headings.extend(["costUnknown", "durationMs", "running"].map(str::to_owned));
         let mut text = csv_line(&headings);
         for row in &self.rows {
             let spent = &row.spent;
@@ -37,7 +37,7 @@ impl CostReport {
                     .iter()
                     .map(|currency| sums.get(currency).map(|sum| money::rounded(*sum).to_string()).unwrap_or_default()),
             );
-            cells.extend([spent.cost_unknown.to_string(), spent.duration_ms.to_string()]);
+            cells.extend([spent.cost_unknown.to_string(), spent.duration_ms.to_string(), spent.running.to_string()]);
             text.push_str(&csv_line(&cells));
         }
         text

@@ -10,13 +10,13 @@ use crate::attempt::live_trace::{self, LiveTrace};
 use crate::attempt::recorded::{self, AttemptOutputFiles};
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::root::marks::{self, ThreadMark};
+use crate::root::marks;
 use crate::thread::runs::KnownRun;
 
 /// The attempt in progress at a head; `None` without one, or if child threads play the role and have the usage.
 pub(super) fn run(home: &Home, config: &UwfConfig, thread: &ThreadId, head: NodeHash) -> Option<KnownRun> {
     // Most threads have no open attempt, so don't read their records.
-    if !marks::of_here(home, thread).contains(&ThreadMark::Open) {
+    if !marks::is_open_here(home, thread) {
         return None;
     }
     let attempt = recorded::read(home, thread).ok().flatten()?;

@@ -1,4 +1,4 @@
-//! The chain cache: whatever is in it, the steps of a thread are those its nodes tell.
+//! The chain cache: whatever is in it, the steps of a thread are those of its nodes.
 
 use std::cell::OnceCell;
 

@@ -229,17 +229,13 @@ fn total(home: &Home, config: &UwfConfig, named: &DiffSubject, thread: &Thread<'
 }
 
 fn of_spent(spent: &SpendingTotals) -> CompareTotals {
-    let known = |text: Option<String>, unknown: usize| match text {
-        Some(text) if unknown == 0 => text,
-        Some(text) => format!("at least {text}"),
-        None if unknown == 0 => "none".to_owned(),
-        None => "not known".to_owned(),
+    let tokens = match (parts::tokens(&spent.tokens), spent.are_tokens_whole()) {
+        (Some(text), true) => text,
+        (Some(text), false) => format!("at least {text}"),
+        (None, true) => "none".to_owned(),
+        (None, false) => "not known".to_owned(),
     };
-    CompareTotals {
-        time: parts::duration(spent.duration_ms),
-        tokens: known(parts::tokens(&spent.tokens), spent.tokens_unknown),
-        cost: spent.cost_text(),
-    }
+    CompareTotals { time: parts::duration(spent.duration_ms), tokens, cost: spent.cost_text() }
 }
 
 #[cfg(test)]

@@ -40,13 +40,18 @@ pub(super) struct CostsEverywhere {
 /// # Errors
 /// 400 for an invalid period; failures to read the threads or the tokens of machines.
 pub(super) async fn everywhere(app: &AppState, query: CostQuery) -> Result<CostsEverywhere, HttpFailure> {
-    let mut report = costs(app, None, query.clone()).await?;
+    let (own, by) = (costs(app, None, query.clone()), query.by.unwrap_or_default());
+    let (since, until) = (query.since.unwrap_or_default(), query.until.unwrap_or_default());
+    let of_machines = async {
+        match app.gateway() {
+            Some(gateway) => lists::costs(gateway, (&since, &until), by).await,
+            None => Ok(Vec::new()),
+        }
+    };
+    let (mut report, machines) = tokio::try_join!(own, of_machines)?;
     let rows = std::mem::take(&mut report.rows);
     let lines = rows.into_iter().map(|row| CostLine { row, machine: None }).collect();
     let mut all = CostsEverywhere { report, lines, machines: Vec::new() };
-    let Some(gateway) = app.gateway() else { return Ok(all) };
-    let (since, until) = (query.since.unwrap_or_default(), query.until.unwrap_or_default());
-    let machines = lists::costs(gateway, (&since, &until), query.by.unwrap_or_default()).await?;
     if !machines.is_empty() {
         all.machines.push((None, Some(all.report.total.clone())));
     }

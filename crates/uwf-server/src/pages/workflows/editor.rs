@@ -67,7 +67,7 @@ struct EditorForm {
     name: String,
     /// Name that the file had at first. Another one makes another workflow.
     own_name: String,
-    /// Version that the name stood for, or `none`.
+    /// Version that the name had when the page was opened, or `none`.
     expect: String,
 }
 
@@ -109,8 +109,7 @@ impl EditorForm {
         EditorForm {
             path,
             back: back.to_owned(),
-            // A form sends the lines of a text area with CR LF.
-            source: text(SOURCE).replace("\r\n", "\n"),
+            source: text(SOURCE),
             name: text("name"),
             own_name: text("own_name"),
             expect: text("expect"),

@@ -23,8 +23,9 @@ const MOST_THREADS: usize = 100;
 /// Ended threads of a version.
 #[derive(Debug, Default)]
 pub(super) struct VersionResults {
+    ended: usize,
     succeeded: usize,
-    /// Time of the agents of each thread, in milliseconds.
+    /// Time of the agents of each thread whose costs are readable, in milliseconds.
     times: Vec<u64>,
     /// Cost of each thread, by currency. A thread without a known cost is left out.
     costs: BTreeMap<String, Vec<f64>>,
@@ -49,6 +50,7 @@ pub(super) fn results(
     for row in &ended {
         let Some(version) = row.workflow else { continue };
         let result = results.entry(version).or_default();
+        result.ended += 1;
         result.succeeded += usize::from(row.outcome.as_deref() == Some(SUCCEEDED));
         result.add(spending.get(row.thread.as_str()));
     }
@@ -59,7 +61,7 @@ impl VersionResults {
     fn add(&mut self, spent: Option<&SpendingTotals>) {
         let Some(spent) = spent else { return };
         self.times.push(spent.duration_ms);
-        if spent.cost_unknown == 0 {
+        if spent.is_cost_whole() {
             for (currency, amount) in spent.by_currency() {
                 self.costs.entry(currency.to_owned()).or_default().push(amount);
             }
@@ -68,8 +70,7 @@ impl VersionResults {
 
     /// `9 of 12 (75 %)`.
     fn success(&self) -> String {
-        let ended = self.times.len().max(self.succeeded);
-        format!("{} of {} ({} %)", self.succeeded, ended, self.succeeded * 100 / ended.max(1))
+        format!("{} of {} ({} %)", self.succeeded, self.ended, self.succeeded * 100 / self.ended.max(1))
     }
 
     fn median_time(&self) -> Option<String> {
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn medians_and_shares_are_of_ended_threads() {
-        let mut result = VersionResults { succeeded: 1, ..VersionResults::default() };
+        let mut result = VersionResults { ended: 3, succeeded: 1, ..VersionResults::default() };
         assert_eq!((result.median_time(), result.median_cost()), (None, None));
         result.times = vec![4000, 1000, 90_000];
         result.costs = BTreeMap::from([("USD".to_owned(), vec![0.5, 0.1])]);

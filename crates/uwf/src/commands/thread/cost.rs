@@ -162,14 +162,13 @@ impl ThreadCostReport {
                 table::count(unreadable, "thread")
             ));
         }
-        // A run in progress has a note of its own.
-        let unknown = total.cost_unknown.saturating_sub(unreadable + total.running);
+        let unknown = total.cost_unknown.saturating_sub(unreadable);
         if unknown > 0 {
             let models: Vec<String> =
                 unpriced.iter().map(|model| model.as_deref().map_or_else(|| "no model".to_owned(), one_line)).collect();
             notes.push(format!("the cost of {unknown} of {runs} runs is not known ({})", models.join(", ")));
         }
-        let uncounted = total.tokens_unknown.saturating_sub(unreadable + total.running);
+        let uncounted = total.tokens_unknown.saturating_sub(unreadable);
         if uncounted > 0 {
             notes.push(format!("the tokens of {uncounted} of {runs} runs were not counted"));
         }
@@ -192,7 +191,7 @@ fn heading(by: CostBy) -> (&'static str, bool) {
 
 fn line(row: &CostRow, has_workflow: bool, is_short: bool) -> Vec<String> {
     let spent = &row.spent;
-    let is_whole = spent.tokens_unknown == 0;
+    let is_whole = spent.are_tokens_whole();
     // Some providers don't report cached and reasoning tokens, so show these sums even if they are incomplete.
     let number = if is_short { short } else { grouped };
     let [input, output] = [spent.tokens.input, spent.tokens.output].map(|sum| tokens(sum, is_whole, spent, number));
@@ -219,7 +218,7 @@ fn tokens(sum: Option<u64>, is_whole: bool, spent: &SpendingTotals, number: fn(u
     match sum {
         Some(sum) if is_whole => number(sum),
         Some(sum) => format!("≥ {}", number(sum)),
-        None if spent.tokens_unknown > 0 => "unknown".to_owned(),
+        None if !spent.are_tokens_whole() => "unknown".to_owned(),
         None => "0".to_owned(),
     }
 }
@@ -263,7 +262,8 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         CostGrouping::Label => CostBy::Label,
         CostGrouping::Day => CostBy::Day,
     };
-    let costs = cost::cost(&context.home, &context.config()?, &CostRequest { threads, project, since, until, by })?;
+    let request = CostRequest { threads, project, since, until, by, only_ended: false };
+    let costs = cost::cost(&context.home, &context.config()?, &request)?;
     for unreadable in &costs.unreadable {
         context.printer.warn(&format!("thread {} is not fully readable: {}", unreadable.thread, unreadable.why));
     }

@@ -65,8 +65,8 @@ fn money(text: &str) -> Result<LimitChange<f64>, String> {
 
 impl CommandReport for LimitReport {
     fn text(&self) -> String {
-        let LimitReport { thread, state, used, tokens_unknown, cost_unknown, age, limits, reached, why, notes: _ } =
-            self;
+        let LimitReport { thread, state, used, tokens_unknown, cost_unknown, running, .. } = self;
+        let LimitReport { age, limits, reached, why, .. } = self;
         let UsageAmount { steps, tokens, cost, .. } = *used;
         let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
         let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
@@ -79,10 +79,10 @@ impl CommandReport for LimitReport {
         row("time", in_words(*age), max_time.map(in_words));
         row(
             "tokens",
-            as_known(tokens == 0, *tokens_unknown, tokens.to_string()),
+            as_known(tokens == 0, *tokens_unknown + running, tokens.to_string()),
             max_tokens.map(|limit| limit.to_string()),
         );
-        row("cost", as_known(cost == 0.0, *cost_unknown, dollars(cost)), max_cost.map(dollars));
+        row("cost", as_known(cost == 0.0, *cost_unknown + running, dollars(cost)), max_cost.map(dollars));
         let reached = match (reached, state) {
             (Some(reached), ThreadState::Limited | ThreadState::Completed | ThreadState::Killed) => {
                 format!("{reached}\n")

@@ -16,7 +16,7 @@ use crate::style;
 const PAUSABLE: [ThreadState; 5] =
     [ThreadState::Active, ThreadState::Running, ThreadState::Waiting, ThreadState::Limited, ThreadState::Stuck];
 
-/// States that never change.
+/// States of threads that are not paused.
 const FINISHED: [ThreadState; 2] = [ThreadState::Completed, ThreadState::Killed];
 
 /// Arguments of `uwf thread pause`.

@@ -310,8 +310,7 @@ fn before(
     plan::check_stop(&workflow, role)?;
     match moderate::next(&loaded, &workflow)?.next {
         NextAction::Role(next) if next == role => {
-            let standing =
-                StepReport::standing(loaded.start.workflow, thread.clone(), head.hash).with_task(&loaded.start.prompt);
+            let standing = StepReport::standing(loaded.start.workflow, thread.clone(), head.hash);
             Ok(Some(StepReport { next: Some(UpcomingRole::Role(next)), ..standing }))
         }
         _ => Ok(None),

@@ -122,8 +122,8 @@ impl Args {
 }
 
 #[derive(Serialize)]
+#[serde(transparent)]
 struct StepPrinted {
-    #[serde(flatten)]
     report: StepReport,
     /// Whether `--exit-code` was given.
     #[serde(skip)]

@@ -23,7 +23,7 @@ Examples:
   uwf workflow put flows/develop.yaml --name develop-2
   uwf workflow show develop --source | sed 's/three/four/' | uwf workflow put -
 
-With --expect, nothing is stored if someone has changed the name meanwhile (exit 75).")]
+With --expect, the name keeps its version if someone has changed it meanwhile (exit 75).")]
 pub(crate) struct Args {
     /// The workflow, YAML or JSON; `-` for stdin.
     file: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Treat warnings as errors.
     #[arg(long)]
     strict: bool,
-    /// Version that the name stands for now, or `none` for a new name.
+    /// Version that the name has now, or `none` for a new name.
     #[arg(long, value_name = "HASH|none", value_parser = expected_version, add = ArgValueCompleter::new(complete::hashes))]
     expect: Option<ExpectedVersion>,
     /// Leave the commands of its roles untrusted: `uwf workflow trust` lets them run.
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     no_trust: bool,
 }
 
-/// The version that a name stands for; `None` if the name is free.
+/// The version of a name; `None` if the name is free.
 #[derive(Debug, Clone, Copy)]
 struct ExpectedVersion(Option<NodeHash>);
 

@@ -1,4 +1,4 @@
-//! Every page that the first page leads to, and what must be true of each.
+//! Every page linked from the first page, and what must be true of each.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ const MOST: usize = 400;
 pub(super) const HOSTILE: &str = "</pre></textarea></title><script>alert(1)</script><img src=x onerror=alert(1)><style>*{color:red}</style>\
     <a href=\"javascript:alert(1)\">x</a> [y](javascript:alert(1)) ![z](http://evil.example/z.png) \" onfocus=\"alert(1) ' autofocus='";
 
-/// Asserts what a browser must be told with every answer.
+/// Asserts the headers that every answer must have.
 pub(crate) fn assert_protected(what: &str, answer: &TestServerResponse) {
     let is_page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
     let of_pages = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \

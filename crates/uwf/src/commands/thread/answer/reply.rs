@@ -1,6 +1,6 @@
 //! A person's reply to the question of an agent.
 
-use uwf_agents::acp::permission::ALLOWING;
+use uwf_agents::acp::permission::{self, ALLOWING, KINDS};
 use uwf_core::text::one_line;
 use uwf_engine::verbs::answer::{AgentQuestion, OpenQuestion};
 
@@ -77,24 +77,15 @@ impl ReplyEffect<'_> {
         if question.options.is_empty() {
             return None;
         }
-        let wanted = normal(reply);
-        let numbered = || question.options.get(wanted.parse::<usize>().ok()?.checked_sub(1)?);
-        let named = question.options.iter().find(|option| normal(option) == wanted).or_else(numbered);
-        Some(match named {
-            Some(option) => ReplyEffect::Option(option),
+        let wanted = permission::normal(reply);
+        Some(match permission::named_option(&question.options, reply) {
+            Some(at) => ReplyEffect::Option(&question.options[at]),
+            // Only the agent knows which option has a kind.
             None if KINDS.contains(&wanted.as_str()) => return None,
             None if ALLOWING.contains(&wanted.as_str()) => ReplyEffect::Allowed,
             None => ReplyEffect::Denial,
         })
     }
-}
-
-/// Kinds of options in the protocol. The agent knows which option has a kind.
-const KINDS: [&str; 4] = ["allow once", "allow always", "reject once", "reject always"];
-
-/// A reply as it is compared, like the agent does it.
-fn normal(text: &str) -> String {
-    text.trim().trim_end_matches('.').replace('_', " ").to_lowercase()
 }
 
 /// Whether a person means to deny the request.

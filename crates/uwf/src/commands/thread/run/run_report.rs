@@ -1,6 +1,6 @@
 //! The final report of `uwf run`.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
@@ -20,21 +20,17 @@ pub(super) struct RunReport {
     /// Why the run stopped, in the form of a command's error.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
-    #[serde(flatten, serialize_with = "without_task")]
+    #[serde(flatten)]
     report: StepReport,
     #[serde(skip)]
     code: u8,
 }
 
-/// A run names its thread when it begins, so its report has no task.
-fn without_task<S: Serializer>(report: &StepReport, serializer: S) -> Result<S::Ok, S::Error> {
-    StepReport { task: None, ..report.clone() }.serialize(serializer)
-}
-
 impl RunReport {
     /// The report of a thread that can continue, with an exit code that says so.
     pub(super) fn so_far(report: StepReport, code: u8) -> RunReport {
-        RunReport { error: None, code, report }
+        // A run names its thread when it begins.
+        RunReport { error: None, code, report: StepReport { task: None, ..report } }
     }
 
     /// The report of a thread that has ended.
