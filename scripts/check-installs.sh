@@ -77,7 +77,7 @@ run_installed() {
 }
 
 check_scripts() {
-    shellcheck install.sh packaging/npm-launcher.sh scripts/package.sh scripts/package-index.sh scripts/packagers.sh scripts/python-packages.sh scripts/check-installs.sh actions/run.sh
+    shellcheck install.sh packaging/npm-launcher.sh scripts/check-older.sh scripts/package.sh scripts/package-index.sh scripts/packagers.sh scripts/python-packages.sh scripts/check-installs.sh actions/run.sh
     ruby -wc "$dist/uwf.rb" >/dev/null
     (cd "$dist" && sha256sum --check --quiet SHA256SUMS ./*.sha256) || fail "SHA256SUMS is wrong"
     local listed made

@@ -1,17 +1,40 @@
-#!/bin/sh
-# Shows that an older uwf can look at, verify, sweep and copy threads with groups, and refuses to step them.
+#!/usr/bin/env bash
+# Shows that a uwf without groups lists, verifies, walks, sweeps and copies threads with groups, and refuses to step them.
 #
+#   scripts/check-older.sh                  builds both programs
 #   scripts/check-older.sh OLDER [NEWER]    two programs; NEWER is target/debug/uwf unless given
-#
-# Build OLDER from a commit before roles with `play`, in a worktree of its own:
-#   git worktree add ../older COMMIT && cargo build --locked --manifest-path ../older/Cargo.toml
-set -eu
+set -euo pipefail
 
-older=${1:?"scripts/check-older.sh OLDER [NEWER]"}
-newer=${2:-$(cd "$(dirname "$0")/.." && pwd)/target/debug/uwf}
+# The last commit before roles with `play`.
+LAST_WITHOUT_GROUPS=ef7ff66245174686390fd8538dd357250b500311
+repository=$(cd "$(dirname "$0")/.." && pwd)
+
+# Builds the older uwf with the dependencies that are already compiled, and prints the path of its copy.
+build_older() {
+    local target=${CARGO_TARGET_DIR:-$repository/target} sources
+    sources=$target/older/sources
+    cd "$repository"
+    git cat-file -e "$LAST_WITHOUT_GROUPS^{commit}" 2>/dev/null || git fetch --quiet --depth 1 origin "$LAST_WITHOUT_GROUPS"
+    mkdir -p "$sources"
+    git archive "$LAST_WITHOUT_GROUPS" | tar -x -C "$sources"
+    env -u RUSTC_WORKSPACE_WRAPPER CARGO_TARGET_DIR="$target" cargo build --quiet --locked --manifest-path "$sources/Cargo.toml" --bin uwf
+    # The next build replaces target/debug/uwf.
+    cp "$target/debug/uwf" "$target/older/uwf"
+    printf '%s\n' "$target/older/uwf"
+}
+
+if [ $# -gt 0 ]; then
+    older=$1
+    newer=${2:-${CARGO_TARGET_DIR:-$repository/target}/debug/uwf}
+else
+    older=$(build_older)
+    cargo build --quiet --locked --manifest-path "$repository/Cargo.toml" --bin uwf
+    newer=${CARGO_TARGET_DIR:-$repository/target}/debug/uwf
+fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
+PATH=$(dirname "$newer"):$PATH
 UNCAGED_WORKFLOW_STORAGE_ROOT=$dir/root
 export UNCAGED_WORKFLOW_STORAGE_ROOT
 
@@ -36,7 +59,13 @@ must "$older" thread verify "$thread"
 [ "$(field digest)" = "$digest" ] || fail "another digest than $digest"
 if "$older" thread step "$active" > "$dir/out" 2>&1; then fail "the older uwf steps a thread with a group"; fi
 
+mkdir copied
+must "$older" store copy . "$dir/copied"
+# It fails, because the recorded digest stays on the other machine.
+UNCAGED_WORKFLOW_STORAGE_ROOT=$dir/copied "$newer" thread verify "$thread" > "$dir/out" 2>&1 || true
+[ "$(field digest)" = "$digest" ] || fail "the copy has another digest than $digest"
+
 # Nothing was swept that the newer program needs, and the refused step left nothing behind.
 must "$newer" thread verify "$thread"
 must "$newer" run "$active"
-echo "older uwf: reads, verifies, sweeps and walks a thread with a group, and does not step it"
+echo "A uwf without groups lists, verifies, walks, sweeps and copies a thread with a group, and does not step it."
