@@ -26,6 +26,7 @@ mod workflows;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use maud::html;
@@ -66,7 +67,7 @@ pub(crate) async fn shown_as_page(State(app): State<AppState>, request: Request,
     };
     let body = html! {
         section.failure role="alert" {
-            h1 { (failure.status.canonical_reason().unwrap_or("Failed")) }
+            h1 { (title(failure.status)) }
             p { (parts::message(&failure.message)) }
             @if !failure.hints.is_empty() {
                 ul { @for hint in &failure.hints { li { (parts::message(hint)) } } }
@@ -84,6 +85,22 @@ pub(crate) async fn shown_as_page(State(app): State<AppState>, request: Request,
         shown.headers_mut().entry(name).or_insert(value.clone());
     }
     shown
+}
+
+/// What a status means to a person.
+fn title(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::CONFLICT => "Something has changed meanwhile",
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "Not allowed",
+        StatusCode::TOO_MANY_REQUESTS => "Too many attempts",
+        StatusCode::PAYLOAD_TOO_LARGE => "Too large",
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::SERVICE_UNAVAILABLE => {
+            "The machine does not answer"
+        }
+        status if status.is_client_error() => "This did not work",
+        _ => "The server failed",
+    }
 }
 
 /// A browser names `text/html`; a script that names nothing gets JSON.

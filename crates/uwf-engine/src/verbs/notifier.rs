@@ -128,7 +128,8 @@ fn news(thread: &ThreadId, report: &Value) -> NotifyMessage {
     let text = |key: &str| report.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     let workflow = text("workflowName").unwrap_or("a thread");
     let outcome = text("outcome").or_else(|| text("event")).unwrap_or_default();
-    let body: Vec<&str> = [text("task"), text("why")].into_iter().flatten().collect();
+    let read = format!("uwf thread read {thread}");
+    let body: Vec<&str> = [text("task"), text("why"), Some(&read)].into_iter().flatten().collect();
     NotifyMessage {
         thread: thread.clone(),
         title: format!("{}: {}", one_line(workflow), one_line(outcome)),

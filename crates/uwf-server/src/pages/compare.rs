@@ -24,14 +24,18 @@ use uwf_engine::views::list::NamedThreadRow;
 use self::sides::CompareSide;
 use super::files;
 use super::layout::{DashboardPage, NavSection};
+use super::parts;
 use crate::app::{AppState, ServerCaches};
 use crate::failure::HttpFailure;
 use crate::filter::ThreadListQuery;
 use crate::respond::wants_json;
 use crate::url::encoded;
 
-/// Threads to choose from.
+/// Threads to choose from in the fields of the form.
 const CHOICES: usize = 50;
+
+/// Threads that are listed below the form.
+const LISTED: usize = 12;
 
 /// Characters of a task in the list to choose from.
 const TASK: usize = 60;
@@ -57,10 +61,12 @@ async fn chosen(State(app): State<AppState>, Query(CompareForm { a, b }): Query<
     }
     let memory = app.memory();
     let newest = app.read(move |home| Ok(newest(home, &memory))).await.unwrap_or_default();
+    let one = if a.is_empty() { b } else { a };
     let body = html! {
         h1 { "Compare" }
         p { "Two threads, two steps, or two versions of a workflow." }
         (form(a, b, &newest))
+        (candidates(one, &newest))
     };
     DashboardPage::new("Compare", NavSection::None, body).into_response(&app)
 }
@@ -92,6 +98,40 @@ fn form(a: &str, b: &str, newest: &[NamedThreadRow]) -> Markup {
                 }
             }
             button { "Compare" }
+        }
+    }
+}
+
+/// Threads to compare with the one that is chosen, those of its workflow first. If none is chosen, threads to choose.
+fn candidates(one: &str, newest: &[NamedThreadRow]) -> Markup {
+    let chosen = newest.iter().find(|named| named.row.thread.as_str() == one);
+    let mut others: Vec<_> = newest.iter().filter(|named| named.row.thread.as_str() != one).collect();
+    if let Some(chosen) = chosen {
+        others.sort_by_key(|named| named.row.workflow != chosen.row.workflow);
+    }
+    // A branch is compared with branches, and any other thread with threads that a person started.
+    others.sort_by_key(|named| {
+        named.parent_thread.is_some() != chosen.is_some_and(|chosen| chosen.parent_thread.is_some())
+    });
+    let href = |thread: &str| match one {
+        "" => format!("/compare?a={thread}"),
+        one => format!("/compare/{}..{thread}", encoded(one)),
+    };
+    html! {
+        @if !others.is_empty() {
+            h2 { @if one.is_empty() { "Choose the first thread" } @else { "Compare with" } }
+            ul.rows {
+                @for NamedThreadRow { row, workflow_name, task, .. } in others.into_iter().take(LISTED) {
+                    li.row data-row=(row.thread) tabindex="-1" {
+                        (parts::thread_line(
+                            row,
+                            workflow_name.as_deref().unwrap_or_default(),
+                            &href(row.thread.as_str()),
+                            task.as_deref().unwrap_or("no readable task"),
+                        ))
+                    }
+                }
+            }
         }
     }
 }

@@ -234,7 +234,11 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
 fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews) -> Markup {
     let last = inbox.needs.iter().rfind(|row| row.machine.is_none()).filter(|_| inbox.has_more);
     let filter::ThreadListQuery { state, outcome, workflow, role, label, q, .. } = query;
+    let is_filtered = [outcome, workflow, role, label, q].iter().any(|value| !value.is_empty());
     html! {
+        // On a narrow screen, the form unfolds.
+        input #show-filter.fold type="checkbox" checked[is_filtered];
+        label for="show-filter" { "Filter and save" }
         form.filter action="/" {
             @if !state.is_empty() { input type="hidden" name="state" value=(state); }
             @if state.is_empty() { input type="hidden" name="all" value="1"; }

@@ -5,6 +5,7 @@ use uwf_core::spending::TokenSums;
 use uwf_core::view;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::ThreadRow;
 
 /// Characters at the end of an id that are enough to distinguish threads.
 const SHORT: usize = 5;
@@ -42,6 +43,21 @@ pub(crate) fn state(state: ThreadState, pausing: bool, outcome: Option<&str>) ->
     let words = uwf_engine::views::show::state_in_words(state, pausing, outcome);
     let colour = if state == ThreadState::Completed && words != state.name() { ThreadState::Killed } else { state };
     html! { span.state data-state=(colour.name()) { (words) } }
+}
+
+/// A thread on one line: its state, its task as a link, its workflow, and when it changed.
+pub(crate) fn thread_line(row: &ThreadRow, workflow: &str, href: &str, task: &str) -> Markup {
+    html! {
+        div.line {
+            (state(row.state, row.pausing, row.outcome.as_deref()))
+            div.what { a.task data-open href=(href) { (ticks(task)) } }
+            span.facts {
+                span { (workflow) }
+                @if let Some(changed) = row.changed_at { (ago(changed)) }
+                (short_id(row.thread.as_str()))
+            }
+        }
+    }
 }
 
 /// A point in time as "… ago"; the tooltip has it in full.

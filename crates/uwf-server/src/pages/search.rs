@@ -276,18 +276,12 @@ fn results(found: &SearchResults) -> Markup {
         section #threads {
             h2 { "Threads" }
             @if found.threads.is_empty() { p.quiet { "No threads match." } }
-            ul.found {
+            ul.rows {
                 @for ThreadMatch { row, workflow, found: FoundThread { task, matches } } in &found.threads {
-                    li data-row=(row.thread) tabindex="-1" {
-                        a data-open href={"/threads/" (row.thread)} { (parts::ticks(task)) }
-                        " " (parts::state(row.state, row.pausing, row.outcome.as_deref()))
-                        span.facts.small.quiet {
-                            " " span { (workflow) }
-                            @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
-                            (parts::short_id(row.thread.as_str()))
-                        }
+                    li.row data-row=(row.thread) tabindex="-1" {
+                        (parts::thread_line(row, workflow, &format!("/threads/{}", row.thread), task))
                         @for WordMatch { step, role, excerpt: [before, word, after] } in matches {
-                            p.small { a href={"/threads/" (row.thread) "/steps/" (step)} { (role) } ": " (before) mark { (word) } (after) }
+                            p.match { a href={"/threads/" (row.thread) "/steps/" (step)} { (role) } ": " (before) mark { (word) } (after) }
                         }
                     }
                 }

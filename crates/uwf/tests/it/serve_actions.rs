@@ -223,7 +223,7 @@ fn failed_action_returns_the_commands_report() {
     assert!(unknown.body.contains("expectedHead, data, text, question, output.KEY"), "{}", unknown.body);
     let page = server.page("/threads/ZZZZZ");
     assert_eq!(page.status, 404);
-    assert!(page.body.contains("<h1>Not Found</h1>"), "{}", page.body);
+    assert!(page.body.contains("<h1>Not found</h1>"), "{}", page.body);
 }
 
 /// The body that a browser would send of the form for an action on the page of a thread, with what somebody has filled in.

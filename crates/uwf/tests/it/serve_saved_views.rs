@@ -72,9 +72,14 @@ fn odd_views_are_refused() {
 
 #[test]
 fn compare_offers_newest_threads() {
-    let (_home, server, web) = labelled();
+    let (home, server, web) = labelled();
     let page = server.page("/compare").body;
     assert!(page.contains(&format!("<option value=\"{web}\">count-rounds active: count the web</option>")), "{page}");
+    assert!(page.contains(&format!("href=\"/compare?a={web}\"")), "one to begin with: {page}");
+    let other = home.start("count-rounds", "count more");
+    let page = server.page(&format!("/compare?a={other}")).body;
+    assert!(page.contains(&format!("href=\"/compare/{other}..{web}\"")), "others to compare with: {page}");
+    assert!(!page.contains(&format!("..{other}\"")), "not with itself: {page}");
 }
 
 #[test]
