@@ -23,6 +23,7 @@ use uwf_core::node::{EndStatus, TypedPayload};
 use uwf_core::prompt::{AnswerForm, BranchItem, item_part};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
+use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
 use uwf_engine::attempt::recorded::AttemptOpening;
@@ -71,6 +72,8 @@ struct GroupAttempt<'c, 'h> {
     max_depth: u32,
     /// The files of the worktree that it works in, if there is one.
     files: Option<GroupFiles<'h>>,
+    /// A stop signal that arrives at any time while the group is played.
+    signals: SignalListener,
 }
 
 /// The part of a branch's task that other branches lack.
@@ -93,7 +96,8 @@ fn play(context: &AgentContext<'_>) -> Result<NodeHash> {
     let limits = project::config_here(home)?.limits;
     let workflow = pick::with_person(home, context.thread().workflow()?, &group)?;
     let files = GroupFiles::begin(context.thread(), opened, &group)?;
-    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth, files };
+    let signals = SignalListener::listen()?;
+    let playing = GroupAttempt { context, opened, group, workflow, max_depth: limits.max_depth, files, signals };
     let plan = || GroupPlan::new(context.thread(), &playing.workflow, (name, &playing.group), limits.max_branches);
     let child = if start_child::find_child(context.thread(), name)?.is_some() {
         playing.begin(plan)?

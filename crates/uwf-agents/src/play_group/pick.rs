@@ -111,7 +111,7 @@ impl GroupAttempt<'_, '_> {
         let copies = message::branches(home.store(), group.head)?;
         let begun = self.begin_judge(group, judge, &copies)?;
         let is_person = self.is_person(&judge.role)?;
-        let ended = window::play_one(home, &judge.name, begun).map_err(|error| {
+        let ended = window::play_one(home, &judge.name, begun, &self.signals).map_err(|error| {
             let (parent, name) = (&self.context.thread().id, self.context.role_name());
             match error.kind {
                 ErrorKind::Waiting if is_person => Error::waiting(format!(

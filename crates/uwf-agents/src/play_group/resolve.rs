@@ -34,7 +34,7 @@ impl GroupAttempt<'_, '_> {
         };
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
         let begun = self.start(group, &branch, task, workflow)?;
-        let played = window::play_one(group.home(), &branch.name, begun).map(drop);
+        let played = window::play_one(group.home(), &branch.name, begun, &self.signals).map(drop);
         let thread = start_child::child_id(group, &branch.name);
         played.map_err(|error| BranchErrors::only(&branch.name, &thread, error).into_error(&self.context.thread().id))
     }

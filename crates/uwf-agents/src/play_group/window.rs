@@ -9,6 +9,7 @@ use uwf_core::text::{ellipsize, one_line};
 use uwf_core::workflow::PlannedBranch;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads::Child;
+use uwf_engine::attempt::plan::StepPlan;
 use uwf_engine::attempt::recorded;
 use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
@@ -28,14 +29,16 @@ use crate::workflow;
 const REASON: usize = 2_000;
 
 impl GroupAttempt<'_, '_> {
-    /// Plays all branches to their ends. A branch that fails or waits does not stop the others, except for a failure that the others would
-    /// have as well.
+    /// Plays all branches to their ends. A branch that fails or waits does not stop the others, except for a failure that others with the
+    /// same agent would have as well. After a stop signal, no branch begins.
     pub(super) fn play_branches(&self, group: &Thread<'_>, plan: &GroupPlan) -> Result<Vec<EndedBranch>> {
         let count = plan.branches.len();
         let mut results: Vec<Option<Result<BranchResult>>> = (0..count).map(|_| None).collect();
         let mut stop = None;
         let mut queue: VecDeque<usize> = (0..count).collect();
         let mut marked = BTreeSet::new();
+        let agents: Vec<String> = (0..count).map(|position| self.agent_of(plan, position)).collect();
+        let mut unusable = BTreeSet::new();
         let (send, receive) = mpsc::channel();
         let home = self.context.thread().home();
         std::thread::scope(|scope| {
@@ -45,6 +48,13 @@ impl GroupAttempt<'_, '_> {
                     && stop.is_none()
                     && let Some(position) = queue.pop_front()
                 {
+                    if unusable.contains(&agents[position]) {
+                        continue;
+                    }
+                    if self.signals.stop().is_some() {
+                        stop = Some(stopped());
+                        break;
+                    }
                     match self.start_branch(group, plan, position) {
                         Ok(Child::Ended(ended)) => {
                             results[position] = Some(self.ended(&plan.branches[position], ended));
@@ -80,11 +90,8 @@ impl GroupAttempt<'_, '_> {
                 let Ok((position, played)) = receive.recv() else { break };
                 at_work -= 1;
                 let branch = &plan.branches[position];
-                let is_for_all = played.as_ref().is_err_and(|error| is_for_all(group, &branch.name, error));
-                if is_for_all && !queue.is_empty() {
-                    stop.get_or_insert_with(|| {
-                        Error::agent_failed("the other branches would fail for the same reason")
-                    });
+                if played.as_ref().is_err_and(|error| is_for_all(group, &branch.name, error)) {
+                    unusable.insert(agents[position].clone());
                 }
                 if played.as_ref().is_err_and(|error| error.kind == ErrorKind::Waiting)
                     && self.waits(group, plan, position)
@@ -92,18 +99,22 @@ impl GroupAttempt<'_, '_> {
                     marked.insert(position);
                 }
                 let result = played.and_then(|ended| self.ended(branch, ended));
-                results[position] = Some(result.or_else(|error| self.give_up(group, branch, error, false)));
+                // A failure that others with the same agent would have is not given up, however many of them have begun.
+                let is_alone = agents.iter().filter(|agent| **agent == agents[position]).count() == 1;
+                results[position] = Some(result.or_else(|error| self.give_up(group, branch, error, is_alone)));
             }
         });
+        if stop.is_none() && results.iter().any(Option::is_none) {
+            stop = Some(Error::agent_failed("they have the same agent, which would fail for the same reason"));
+        }
         let mut errors = BranchErrors::new(stop);
         let mut ended = Vec::with_capacity(count);
-        let all_began = results.iter().all(Option::is_some);
         for (branch, result) in plan.branches.iter().zip(results) {
             let Some(result) = result else {
                 errors.not_begun(&branch.name);
                 continue;
             };
-            match result.or_else(|error| self.give_up(group, branch, error, all_began)) {
+            match result {
                 Ok(result) => ended.push(EndedBranch { name: branch.name.clone(), result }),
                 Err(error) => errors.push(&branch.name, &start_child::child_id(group, &branch.name), error),
             }
@@ -145,6 +156,17 @@ impl GroupAttempt<'_, '_> {
         }
     }
 
+    /// The agent of a branch: an alias or a command line. If it can't be found, the role stands for it, because only this role needs it.
+    fn agent_of(&self, plan: &GroupPlan, position: usize) -> String {
+        let branch = &plan.branches[position];
+        let copy = self.copy_agent(branch, position).ok().and_then(|bound| bound.agents.into_values().next());
+        let of_role = || {
+            let parent = StepPlan::load(self.context.thread(), None).ok()?;
+            parent.agent(&branch.role, None).ok().map(|agent| agent.name)
+        };
+        copy.map(|copy| copy.agent).or_else(of_role).unwrap_or_else(|| format!("role {}", branch.role))
+    }
+
     /// The result of a branch that stopped with an error. Where the group continues without it, the thread of a failed branch is ended, so
     /// that no later attempt pays for it again.
     ///
@@ -155,10 +177,10 @@ impl GroupAttempt<'_, '_> {
         group: &Thread<'_>,
         branch: &PlannedBranch,
         error: Error,
-        all_began: bool,
+        is_alone: bool,
     ) -> Result<BranchResult> {
         let is_given_up = branch.may_fail
-            && (all_began || !is_for_all(group, &branch.name, &error))
+            && (is_alone || !is_for_all(group, &branch.name, &error))
             && is_failure(group, &branch.name, &error)?;
         if !is_given_up {
             return Err(error);
@@ -170,15 +192,21 @@ impl GroupAttempt<'_, '_> {
     }
 }
 
-/// Plays the thread of one branch to its end.
-pub(super) fn play_one(home: &Home, branch: &str, thread: Child) -> Result<HistoryLine> {
+/// Plays the thread of one branch to its end, unless a stop signal has arrived.
+pub(super) fn play_one(home: &Home, branch: &str, thread: Child, signals: &SignalListener) -> Result<HistoryLine> {
     let played = match thread {
         Child::Ended(ended) => Ok(ended),
+        Child::Active(_) if signals.stop().is_some() => Err(stopped()),
         Child::Active(thread) => {
             SignalListener::listen().and_then(|mut signals| workflow::drive_branch(home, branch, &thread, &mut signals))
         }
     };
     played.and_then(not_killed)
+}
+
+/// The error after a stop signal.
+fn stopped() -> Error {
+    Error::new(ErrorKind::Terminated, "the group was asked to stop")
 }
 
 /// Whether an error is the failure of a branch, not of uwf or of its configuration, nor a limit of a thread above it.
@@ -224,7 +252,9 @@ fn reason(home: &Home, killed: &HistoryLine) -> Result<String> {
         return Ok(why);
     }
     let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);
-    Ok(last.map_or_else(|| kill::WAS_KILLED.to_owned(), |gave_up| short_reason(&gave_up.error)))
+    // The question of a branch that waited is no reason.
+    let failed = last.filter(|gave_up| gave_up.kind != ErrorKind::Waiting);
+    Ok(failed.map_or_else(|| kill::WAS_KILLED.to_owned(), |gave_up| short_reason(&gave_up.error)))
 }
 
 /// The reason of a failure, on one line.

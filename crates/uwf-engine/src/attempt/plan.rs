@@ -439,11 +439,14 @@ impl StepPlan {
 }
 
 fn over_limit(thread: &ThreadId, reached: &ReachedLimit) -> Error {
+    // Branches at work when the limit was reached have gone beyond it.
     let more = match reached {
-        ReachedLimit::Steps { .. } => "--steps +10",
-        ReachedLimit::Time { .. } => "--time +1h",
-        ReachedLimit::Tokens { .. } => "--tokens +100000",
-        ReachedLimit::Cost { .. } => "--cost +1",
+        ReachedLimit::Steps { steps, limit } => format!("--steps +{}", steps.saturating_sub(*limit) + 10),
+        ReachedLimit::Time { seconds, limit } => format!("--time +{}h", seconds.saturating_sub(*limit) / 3600 + 1),
+        ReachedLimit::Tokens { tokens, limit } => {
+            format!("--tokens +{}", (tokens.saturating_sub(*limit) / 100_000 + 1) * 100_000)
+        }
+        ReachedLimit::Cost { cost, limit } => format!("--cost +{}", (cost - limit).max(0.0).floor() + 1.0),
     };
     Error::limit(reached.to_string()).hint(format!("to continue: `uwf thread limit {thread} {more}`"))
 }

@@ -103,6 +103,18 @@ fn fields_and_queries_are_described_by_their_commands() {
     assert_eq!(by["schema"]["enum"][0], "thread", "{by}");
 }
 
+/// Also without python3, which writes the file.
+#[test]
+fn published_openapi_document_is_current() {
+    let published = std::fs::read_to_string(repository().join("docs/reference/openapi.json")).unwrap();
+    let published: Value = serde_json::from_str(&published).unwrap();
+    let is_current = published == home().json(&["api", "GET", "/openapi.json"]);
+    assert!(
+        is_current,
+        "docs/reference/openapi.json is out of date; run: python3 scripts/http-api.py target/debug/uwf"
+    );
+}
+
 mod with_tools {
     use super::*;
 

@@ -211,6 +211,26 @@ fn stop_signals_end_branches_and_keep_results() {
 }
 
 #[test]
+fn stopped_group_begins_no_further_branch() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {
+        let home = home();
+        home.put("panel", &PANEL.replace("play: [ fast, slow, late ]", "play: [ slow, fast, late ], max: 1"));
+        home.script("worker", AGENT);
+        home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+        let thread = home.start("panel", "x");
+        let mut window = home.command(&["thread", "step", &thread]).stderr(Stdio::piped()).spawn().unwrap();
+        until("the first branch has begun", || pid_file(&home, "slow").is_some());
+        signal(window.id(), name);
+        assert_eq!(window.wait().unwrap().code(), Some(code), "{name}");
+        assert_eq!(runs(&home), ["slow"], "{name}");
+        home.file("go", "");
+        let ran = home.uwf(&["thread", "step", &thread]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        assert_eq!(runs(&home), ["fast", "late", "slow", "slow"]);
+    }
+}
+
+#[test]
 fn ctrl_c_stops_branches_of_a_killed_group() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);

@@ -321,6 +321,87 @@ fn answered_branch_lets_its_parent_continue() {
 }
 
 #[test]
+fn killed_waiting_branch_stops_its_parent() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    let (thread, security) = (thread_of(&ran), branch(&home, "security"));
+    assert_eq!(home.uwf(&["thread", "kill", &security]).code, Some(0));
+    let listed = rows(&home, &[]);
+    assert_eq!(listed["panel"]["state"], "stuck", "{listed:?}");
+    assert_eq!(listed["panel"]["why"], "branch `security` was killed", "{listed:?}");
+    home.uwf(&["run", "--all"]);
+    assert_eq!(states(&home)["panel"], "stuck", "the person who killed it is not asked again");
+    let again = home.uwf(&["thread", "retry", &thread]);
+    assert_eq!(again.code, Some(20), "{}", again.transcript());
+    assert_eq!(states(&home)["reviews.security"], "waiting", "a retry plays the branch again");
+}
+
+#[test]
+fn killed_waiting_branch_that_may_fail_was_killed() {
+    let home = panel("agentOverrides: { panel: { security: h } }\n");
+    home.put(
+        "panel",
+        &PANEL.replace("play: [ security, tests ]", "play: [ { role: security, mayFail: true }, tests ]"),
+    );
+    let thread = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    assert_eq!(home.uwf(&["thread", "kill", &branch(&home, "security")]).code, Some(0));
+    let ran = home.uwf(&["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let output = home.json(&["thread", "eval", &thread, "$last('reviews').security"]);
+    assert_eq!(output, json!({ "failed": "it was killed" }));
+}
+
+/// A workflow with a branch whose program is missing, beside others.
+const LINTED: &str = "name: linted
+roles:
+  lint: { run: nosuchlinter . }
+  tests: { goal: x }
+  docs: { goal: x }
+  all: { play: [ { role: lint, mayFail: true }, tests, docs ], max: MAX }
+graph:
+  $START: [ { role: all } ]
+  all: [ { role: $END } ]
+";
+
+#[test]
+fn missing_program_fails_only_branches_that_use_it() {
+    for max in ["1", "3"] {
+        let home = panel("");
+        ["tests", "docs"].iter().for_each(|role| drop(home.file(&format!("{role}.sh"), "echo fine\n")));
+        home.put("linted", &LINTED.replace("MAX", max));
+        let ran = home.uwf(&["run", "linted", "-p", "x"]);
+        assert_eq!(ran.code, Some(0), "max {max}: {}", ran.transcript());
+        let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('all')"]);
+        assert_eq!((&output["tests"], &output["docs"]), (&json!("fine"), &json!("fine")), "max {max}");
+        assert!(text(&output["lint"], "failed").contains("nosuchlinter"), "{output}");
+    }
+}
+
+#[test]
+fn reached_limit_says_how_much_more_is_needed() {
+    let home = panel("");
+    home.put("panel", &PANEL.replace("graph:", "limits: { maxTokens: 10 }\ngraph:"));
+    home.config(
+        "agents:\n  t: { command: worker, output: text, config: { trace: jsonl } }\ndefaultAgent: t\nkillGrace: 1\n",
+    );
+    let turn = r#"{"type":"turn","output":"---\napproved: true\n---\n","tokens":{"input":150000,"output":1}}"#;
+    ["security", "tests"]
+        .iter()
+        .for_each(|role| drop(home.file(&format!("{role}.sh"), &format!("printf '%s\\n' '{turn}'\n"))));
+    home.put(
+        "panel",
+        &PANEL.replace("reviews: [ { role: $END } ]", "reviews: [ { role: tests } ]\n  tests: [ { role: $END } ]"),
+    );
+    let ran = home.uwf(&["run", "panel", "-p", "x", "--max-tokens", "200000"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let hint = format!("uwf thread limit {thread} --tokens +200000");
+    assert!(ran.stderr.contains(&hint), "{}", ran.transcript());
+    assert_eq!(home.uwf(&["thread", "limit", &thread, "--tokens", "+200000"]).code, Some(0));
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+}
+
+#[test]
 fn parent_waits_until_last_branch_is_answered() {
     let home = panel("agentOverrides: { panel: { security: h, tests: h } }\n");
     assert_eq!(home.uwf(&["run", "panel", "-p", "x"]).code, Some(20));
@@ -366,7 +447,11 @@ fn resumed_branch_lets_its_parent_continue() {
     assert_eq!(home.uwf(&["thread", "pause", &security]).code, Some(0));
     assert_eq!(home.uwf(&["thread", "step", &text(&rows(&home, &[])["panel"], "thread")]).code, Some(20));
     assert_eq!(home.uwf(&["thread", "kill", &security]).code, Some(0));
-    assert_eq!(states(&home)["panel"], "active", "no person is asked now");
+    let listed = rows(&home, &[]);
+    assert_eq!(
+        (&listed["panel"]["state"], &listed["panel"]["why"]),
+        (&json!("stuck"), &json!("branch `security` was killed"))
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real Claude Code that asks this model, and with this agent.
-fn with_claude(model: &LlmServer, agent: &str) -> TestHome {
+pub(super) fn with_claude(model: &LlmServer, agent: &str) -> TestHome {
     let home = super::home(&[
         ("claude", "npm/node_modules/.bin/claude"),
         ("claude-agent-acp", "npm/node_modules/.bin/claude-agent-acp"),
@@ -44,7 +44,7 @@ fn counting(command: &str) -> LlmServer {
     ]))
 }
 
-const PRINTING: &str = "command: claude, args: [-p, --output-format, stream-json, --verbose, --model, scripted-model, \
+pub(super) const PRINTING: &str = "command: claude, args: [-p, --output-format, stream-json, --verbose, --model, scripted-model, \
                         --dangerously-skip-permissions], output: text, config: { trace: claude }";
 
 #[test]

@@ -14,7 +14,7 @@ use super::{
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real codex that asks this model.
-fn with_codex(model: &LlmServer) -> TestHome {
+pub(super) fn with_codex(model: &LlmServer) -> TestHome {
     let home =
         super::home(&[("codex", "npm/node_modules/.bin/codex"), ("codex-acp", "npm/node_modules/.bin/codex-acp")]);
     let dir = home.root().join("codex");

@@ -13,10 +13,12 @@ use super::{
 };
 
 const THROUGH_ACP: &str = "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }";
+pub(super) const PRINTING: &str = "command: gemini, args: [--yolo, -m, gemini-2.5-flash, --output-format, stream-json], \
+                                   output: text, config: { trace: gemini }";
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real gemini that asks this model, and with this agent.
-fn with_gemini(model: &LlmServer, agent: &str) -> TestHome {
+pub(super) fn with_gemini(model: &LlmServer, agent: &str) -> TestHome {
     let home = super::home(&[("gemini", "npm/node_modules/.bin/gemini")]);
     let dir = home.root().join("gemini");
     fs::create_dir_all(dir.join(".gemini")).unwrap();
@@ -46,10 +48,7 @@ fn printed_trace_answers_with_final_message() {
         ScriptedAnswer::text("Counting.").and_call("run_shell_command", json!({ "command": "wc -l < a.txt" })),
         ScriptedAnswer::text(RIGHT),
     ]));
-    let home = with_gemini(
-        &model,
-        "command: gemini, args: [--yolo, -m, gemini-2.5-flash, --output-format, stream-json], output: text, config: { trace: gemini }",
-    );
+    let home = with_gemini(&model, PRINTING);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let detail = detail(&home, &thread);

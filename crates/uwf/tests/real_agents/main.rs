@@ -9,6 +9,7 @@ mod gemini;
 mod hermes;
 mod mcp;
 mod opencode;
+mod permissions;
 mod skills;
 
 use std::fs;

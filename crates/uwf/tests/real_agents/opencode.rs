@@ -11,7 +11,7 @@ use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, start, sub
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real opencode that asks this model, and with this agent.
-fn with_opencode(model: &LlmServer, agent: &str) -> TestHome {
+pub(super) fn with_opencode(model: &LlmServer, agent: &str) -> TestHome {
     let home = super::home(&[("opencode", "npm/node_modules/.bin/opencode")]);
     let dir = home.root().join("opencode");
     fs::create_dir(&dir).unwrap();

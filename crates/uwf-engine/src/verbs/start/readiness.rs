@@ -5,7 +5,7 @@ use std::path::Path;
 
 use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
-use uwf_core::workflow::{END, START, next_positions, roles_after};
+use uwf_core::workflow::{END, GroupBranch, START, next_positions, roles_after};
 
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::plan::StepPlan;
@@ -114,7 +114,17 @@ impl<'h> ReadinessCheck<'h> {
             roles_after(&plan.workflow.graph, from, until.as_deref(), *steps).into_iter().map(str::to_owned).collect();
         let branches = roles.iter().flat_map(|role| plan.workflow.branches_of(role)).map(str::to_owned);
         let roles: BTreeSet<String> = roles.iter().cloned().chain(branches.collect::<Vec<_>>()).collect();
-        roles.into_iter().filter_map(|role| self.lack(plan, &role).map(|error| (role, error))).collect()
+        let mut unready =
+            roles.iter().filter_map(|role| Some((role.clone(), self.lack(plan, role)?))).collect::<BTreeMap<_, _>>();
+        // From the innermost group outwards.
+        for _ in 0..plan.workflow.roles.len() {
+            let faults: Vec<_> = roles.iter().filter_map(|role| fault_of_group(plan, role, &unready)).collect();
+            if faults.is_empty() {
+                break;
+            }
+            unready.extend(faults);
+        }
+        unready
     }
 
     fn lack(&mut self, plan: &StepPlan, role: &str) -> Option<Error> {
@@ -206,6 +216,17 @@ impl<'h> ReadinessCheck<'h> {
         }
         warnings
     }
+}
+
+/// The fault of a group, if it is certain to play a role whose agent can't start: the other branches would be paid for nothing.
+fn fault_of_group(plan: &StepPlan, group: &str, unready: &BTreeMap<String, Error>) -> Option<(String, Error)> {
+    let play = plan.workflow.roles.get(group)?.more.play.as_ref().filter(|_| !unready.contains_key(group))?;
+    // A list may be empty.
+    let is_certain =
+        |branch: &&GroupBranch| branch.condition.is_none() && !play.may_fail && !branch.may_fail && play.each.is_none();
+    let branch = play.roles.iter().filter(is_certain).find(|branch| unready.contains_key(&branch.role))?;
+    let Error { kind, message, hints, .. } = unready.get(&branch.role)?;
+    Some((group.to_owned(), Error { hints: hints.clone(), ..Error::new(*kind, message.clone()) }))
 }
 
 fn of_role(role: &str, error: Error) -> Error {

@@ -54,7 +54,7 @@ pub(crate) fn mark_with_children(home: &Home, id: &ThreadId) {
         let Some(_lock) = lock::take_within(home, id, std::time::Duration::ZERO)? else { return Ok(()) };
         let mark = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, id, *mark).is_some());
         match mark.filter(|_| children.is_any_ready || !children.stopped.is_empty()) {
-            Some(mark) => mark_by_children(home, id, head.hash, mark, ChildChange::Continued),
+            Some(mark) => mark_by_children(home, id, head.hash, mark, None),
             None => Ok(()),
         }
     };
@@ -74,17 +74,39 @@ pub(super) fn first_end(home: &Home, id: &ThreadId, head: NodeHash) -> Result<Op
 
 fn try_mark_again(home: &Home, child: &ThreadId, change: ChildChange) -> Result<()> {
     let mut child = child.clone();
+    let killed = match change {
+        ChildChange::Killed => Some(KilledChild { fault: fault_of_killed(home, &child)? }),
+        ChildChange::Continued => None,
+    };
     for _ in 0..MAX_ANCESTORS {
         let Some(parent) = child_threads::parent_of(home, &child) else { return Ok(()) };
         let Some(head) = home.heads().read(parent.as_str())? else { return Ok(()) };
         // A step of the parent sets its marks itself.
         let Some(_lock) = lock::take_within(home, &parent, std::time::Duration::ZERO)? else { return Ok(()) };
         if let Some(mark) = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, &parent, *mark).is_some()) {
-            mark_by_children(home, &parent, head.hash, mark, change)?;
+            mark_by_children(home, &parent, head.hash, mark, killed.as_ref())?;
         }
         child = parent;
     }
     Ok(())
+}
+
+/// A child thread that a person has killed.
+struct KilledChild {
+    /// Why the threads above it cannot continue, unless they continue without it.
+    fault: Option<String>,
+}
+
+/// Why the threads above a killed child cannot continue; `None` for a branch without which its group continues.
+fn fault_of_killed(home: &Home, child: &ThreadId) -> Result<Option<String>> {
+    let Some(branch) = ThreadSettings::load(home, child)?.and_then(|settings| settings.branch) else {
+        return Ok(Some(format!("child thread {child} was killed")));
+    };
+    let Some(group) = child_threads::parent_of(home, child) else { return Ok(None) };
+    let (group, _) = Thread::active(home, &group)?;
+    let planned = group.workflow()?.planned_branches().unwrap_or_default();
+    let may_fail = planned.iter().any(|planned| planned.name == branch.name && planned.may_fail);
+    Ok((!may_fail).then(|| format!("branch `{}` was killed", branch.name)))
 }
 
 /// Sets the mark that the children of a thread at its head require. No mark remains if a child is ready, and none has failed. A thread that
@@ -94,10 +116,12 @@ fn mark_by_children(
     parent: &ThreadId,
     head: NodeHash,
     earlier: ThreadMark,
-    change: ChildChange,
+    killed: Option<&KilledChild>,
 ) -> Result<()> {
     let mut children = ChildStates::default();
     children.read(home, parent, head)?;
+    let fault = killed.and_then(|killed| killed.fault.clone());
+    children.stopped.extend(fault.map(|why| (ThreadState::Stuck, why)));
     let stopped = |state: ThreadState| children.stopped.iter().any(|(of_child, _)| *of_child == state);
     let mark = match () {
         () if stopped(ThreadState::Stuck) => Some(ThreadMark::Stuck),
@@ -106,7 +130,7 @@ fn mark_by_children(
         () if children.stopped.is_empty() => None,
         () => Some(ThreadMark::Waiting),
     };
-    if mark.is_none() && earlier == ThreadMark::Stuck && !children.is_any_ready && change == ChildChange::Killed {
+    if mark.is_none() && earlier == ThreadMark::Stuck && !children.is_any_ready && killed.is_some() {
         return Ok(());
     }
     let known = marks::get(home, parent, earlier);
