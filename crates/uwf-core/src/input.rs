@@ -21,6 +21,10 @@ use crate::schema_shape::shape;
 /// Most bytes of a thread's input, as JSON. Prompts and every decision read it, so the text of a file belongs elsewhere.
 const MAX_INPUT: usize = 256 << 10;
 
+/// Keywords that a value violates only because another value could not be read.
+const OF_WHOLE_VALUES: [&str; 7] =
+    ["required", "dependentRequired", "minProperties", "minItems", "anyOf", "oneOf", "if"];
+
 /// The input of a thread: the given values, then the defaults of the schema.
 ///
 /// # Errors
@@ -45,21 +49,22 @@ pub fn complete(schema: &CompiledSchema, given: &InputRequest) -> Result<Value, 
     let missing = missing(root, &value);
     if could_read {
         problems.extend(missing.iter().map(|name| names::missing(root, name)));
-        let violations = schema.violations(&value).into_iter().chain(number::unstorable_numbers(&value));
-        let others = violations.filter(|violation| {
-            // The missing names of the whole input were just reported with their types.
-            !(violation.keyword == "required" && violation.path.is_empty() && !missing.is_empty())
-        });
-        problems.extend(others.map(|violation| InputProblem {
-            place: places.place_of(&violation.path),
-            message: match dotted(&violation.path) {
-                name if name.is_empty() => violation.message,
-                name => format!("`{name}`: {}", violation.message),
-            },
-            hint: None,
-            missing: None,
-        }));
     }
+    let violations = schema.violations(&value).into_iter().chain(number::unstorable_numbers(&value));
+    let others = violations.filter(|violation| match could_read {
+        // The missing names of the whole input were just reported with their types.
+        true => !(violation.keyword == "required" && violation.path.is_empty() && !missing.is_empty()),
+        false => !OF_WHOLE_VALUES.contains(&&*violation.keyword),
+    });
+    problems.extend(others.map(|violation| InputProblem {
+        place: places.place_of(&violation.path),
+        message: match dotted(&violation.path) {
+            name if name.is_empty() => violation.message,
+            name => format!("`{name}`: {}", violation.message),
+        },
+        hint: None,
+        missing: None,
+    }));
     let size = value.to_string().len();
     if size > MAX_INPUT {
         problems.push(InputProblem {
@@ -190,6 +195,14 @@ mod tests {
         let given = InputRequest { values, ..set(&["target.port=2", "level=high"]) };
         let value = complete(&release(), &given).unwrap();
         assert_eq!(value, json!({"version": "1", "target": {"name": "a", "port": 2}, "level": "high", "dry": false}));
+    }
+
+    #[test]
+    fn unreadable_assignment_hides_no_other_problem() {
+        let problems = problems(&set(&["dry", "retries=-1", "level=loud"]));
+        let has = |words: &str| problems.iter().any(|problem| problem.contains(words));
+        assert!(has("`--set dry` has no `=`") && has("retries") && has("level"), "{problems:?}");
+        assert!(!has("version"), "it may be what could not be read: {problems:?}");
     }
 
     #[test]

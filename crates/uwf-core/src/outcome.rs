@@ -20,6 +20,11 @@ pub const FAILED: &str = "failed";
 /// The outcomes that a workflow can't name.
 const RESERVED: [&str; 3] = [NO_MATCH, STOPPED, KILLED];
 
+/// The states of threads. A list shows state and outcome in one column, so an ended thread with such an outcome would look active, or as if
+/// it had succeeded.
+const STATES: [&str; 9] =
+    ["active", "running", "paused", "waiting", "limited", "stuck", "completed", "killed", "corrupt"];
+
 /// The return code of a thread that its workflow ended with another outcome than `succeeded`, and the exit code of commands that see such
 /// an end.
 pub const NOT_SUCCEEDED: u8 = 11;
@@ -37,6 +42,9 @@ pub const EXAMPLES: &str = "an outcome is one word, such as `succeeded`, `failed
 pub(crate) fn fault(outcome: &str) -> Option<String> {
     if RESERVED.contains(&outcome) {
         return Some(format!("`{outcome}` is an outcome of uwf, which no workflow can name"));
+    }
+    if STATES.contains(&outcome) {
+        return Some(format!("`{outcome}` is a state of threads, which no outcome can be called"));
     }
     let rule = match outcome.chars().count() {
         count if count > MAX => format!("has at most {MAX} characters"),

@@ -62,9 +62,10 @@ impl CommandLine {
         found.map_or_else(|| json!({}), ArgumentHelp::schema)
     }
 
-    /// JSON Schema of a command's first argument without an option.
-    pub fn positional_schema(&self, command: &str) -> Value {
-        let found = self.command(command).and_then(|command| command.arguments.iter().find(|it| it.is_positional));
+    /// JSON Schema of one of a command's arguments without an option, by its position from 0.
+    pub fn positional_schema(&self, command: &str, position: usize) -> Value {
+        let arguments = self.command(command).into_iter().flat_map(|command| &command.arguments);
+        let found = arguments.filter(|it| it.is_positional).nth(position);
         found.map_or_else(|| json!({}), ArgumentHelp::schema)
     }
 

@@ -87,7 +87,7 @@ pub(crate) async fn shown_as_page(State(app): State<AppState>, request: Request,
     shown
 }
 
-/// What a status means to a person.
+/// A status in words.
 fn title(status: StatusCode) -> &'static str {
     match status {
         StatusCode::NOT_FOUND => "Not found",

@@ -54,7 +54,7 @@ impl ThreadState {
         matches!(self, ThreadState::Waiting | ThreadState::Limited | ThreadState::Stuck)
     }
 
-    /// Its name.
+    /// Its name. `uwf_core::outcome` refuses outcomes with such a name.
     pub fn name(self) -> &'static str {
         match self {
             ThreadState::Active => "active",

@@ -63,6 +63,9 @@ pub(crate) struct ApiAction {
 /// Option with the expected attempt. The expected head is not enough: it does not move if an attempt fails or its agent asks a question.
 pub(crate) const EXPECT_ATTEMPT: &str = "expect-attempt";
 
+/// The field with the copy of a group that is taken.
+pub(super) const COPY: &str = "copy";
+
 /// All actions.
 pub(crate) const ACTIONS: &[ApiAction] = &[
     ApiAction {
@@ -140,9 +143,17 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
     ApiAction {
         name: "answer",
         command: "thread answer",
-        options: &[EXPECT_ATTEMPT, "by"],
+        options: &[EXPECT_ATTEMPT, "by", "branch"],
         is_long: false,
         note: "`output.KEY` is a key of the output, as forms send it.",
+        report: SchemaGenerator::subschema_for::<StepReport>,
+    },
+    ApiAction {
+        name: "take",
+        command: "thread take",
+        options: &["message"],
+        is_long: false,
+        note: "",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
 ];
@@ -308,6 +319,11 @@ async fn change(
         _ => change,
     };
     change.line.extend(["--".to_owned(), step.unwrap_or(thread.as_str()).to_owned()]);
+    if action.name == "take" {
+        let copy = fields.text(COPY).filter(|copy| !copy.is_empty());
+        let copy = copy.ok_or_else(|| HttpFailure::bad_request("`take` needs `copy`, such as `drafts.2`"))?;
+        change.line.push(copy.to_owned());
+    }
     Ok(change)
 }
 
@@ -316,6 +332,7 @@ fn own_fields(action: &str) -> &'static [&'static str] {
     match action {
         "fork" => &["step", "prompt", INPUT, "input.NAME", "agent.ROLE", "label.KEY", STRICT_LIMITS],
         "answer" => &["data", "text", "question", "output.KEY"],
+        "take" => &[COPY],
         _ => &[],
     }
 }

@@ -6,6 +6,7 @@ use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, OpenQuestion};
+use uwf_engine::views::branches;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::app::AppState;
@@ -87,9 +88,16 @@ pub(super) async fn given(
         (Some(data), _) => return Ok(ChangeCommand { input: data.to_owned(), ..change.option("--data", "-") }),
         (None, Some(text)) => text.to_owned(),
         (None, None) => {
-            let thread = thread.clone();
+            let (thread, branch) = (thread.clone(), fields.text("branch").map(str::to_owned));
             // If the thread no longer waits, the command refuses the answer for the head that the form was drawn for.
-            let schema = app.read(move |home| schema_asked(&ThreadNow::read(home, &thread)?)).await;
+            let schema = app.read(move |home| {
+                let asked = match branch.filter(|branch| !branch.is_empty()) {
+                    Some(branch) => branches::named(home, &thread, &branch)?,
+                    None => thread,
+                };
+                schema_asked(&ThreadNow::read(home, &asked)?)
+            });
+            let schema = schema.await;
             header(&schema.unwrap_or_default(), fields)?
         }
     };

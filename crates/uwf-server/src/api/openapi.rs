@@ -23,7 +23,7 @@ use uwf_engine::views::steps::StepListing;
 use uwf_engine::views::stored_node::StoredNode;
 use uwf_engine::views::why::ThreadExplanation;
 
-use super::actions::{ACTIONS, ApiAction, EXPECT_ATTEMPT, SchemaOf};
+use super::actions::{ACTIONS, ApiAction, COPY, EXPECT_ATTEMPT, SchemaOf};
 use super::and_run;
 use super::start;
 use super::threads::ThreadAnswer;
@@ -391,6 +391,10 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
             data.as_object_mut().map(|data| data.shift_remove("type"));
             properties.insert("data".to_owned(), data);
             properties.insert("text".to_owned(), commands.option_schema(action.command, "message"));
+        }
+        "take" => {
+            properties.insert(COPY.to_owned(), commands.positional_schema(action.command, 1));
+            required.push(COPY);
         }
         _ if action.is_long => {
             let wait = json!({ "type": "integer", "minimum": 0, "maximum": 3600, "default": 30,

@@ -102,7 +102,7 @@ fn form(a: &str, b: &str, newest: &[NamedThreadRow]) -> Markup {
     }
 }
 
-/// Threads to compare with the one that is chosen, those of its workflow first. If none is chosen, threads to choose.
+/// Threads to compare with the chosen one; threads of the same workflow come first. If none is chosen, threads to choose.
 fn candidates(one: &str, newest: &[NamedThreadRow]) -> Markup {
     let chosen = newest.iter().find(|named| named.row.thread.as_str() == one);
     let mut others: Vec<_> = newest.iter().filter(|named| named.row.thread.as_str() != one).collect();

@@ -33,7 +33,7 @@ Examples:
   uwf mcp --read-only     tools that only read
 
 A server of the Model Context Protocol on stdin and stdout. Its tools are commands: workflows, validate, start, step, run, show,
-read, why, answer, list, kill. A step or run that takes longer than the client waits continues by itself; `show` returns its state.")]
+read, why, answer, take, retry, list, kill. A step or run that takes longer than the client waits continues by itself; `show` returns its state.")]
 pub(crate) struct Args {
     /// Offer only tools that change nothing.
     #[arg(long)]
@@ -50,6 +50,8 @@ enum McpToolArgument {
     Plain(&'static str),
     /// A positional argument for which the tool has several names.
     EitherPlain(&'static str),
+    /// The second argument without an option.
+    SecondPlain(&'static str),
     /// An option.
     Option(&'static str),
     /// An option with another name in the tool.
@@ -149,8 +151,28 @@ const TOOLS: &[McpToolDefinition] = &[
         ..reads(
             "answer",
             "thread answer",
-            &[THREAD, McpToolArgument::Named("text", "message"), McpToolArgument::Option("data")],
+            &[
+                THREAD,
+                McpToolArgument::Named("text", "message"),
+                McpToolArgument::Option("data"),
+                McpToolArgument::Option("branch"),
+            ],
         )
+    },
+    McpToolDefinition {
+        changes: true,
+        note: "Only with words of the person.",
+        ..reads(
+            "take",
+            "thread take",
+            &[THREAD, McpToolArgument::SecondPlain("copy"), McpToolArgument::Named("text", "message")],
+        )
+    },
+    McpToolDefinition {
+        changes: true,
+        is_long: true,
+        note: "Costs money.",
+        ..reads("retry", "thread retry", &[THREAD, McpToolArgument::Option("agent"), McpToolArgument::Wait])
     },
     reads(
         "list",
@@ -168,9 +190,10 @@ const TOOLS: &[McpToolDefinition] = &[
 impl McpToolArgument {
     fn name(self) -> String {
         match self {
-            McpToolArgument::Plain(name) | McpToolArgument::EitherPlain(name) | McpToolArgument::Named(name, _) => {
-                name.to_owned()
-            }
+            McpToolArgument::Plain(name)
+            | McpToolArgument::SecondPlain(name)
+            | McpToolArgument::EitherPlain(name)
+            | McpToolArgument::Named(name, _) => name.to_owned(),
             McpToolArgument::Option(option) => json_name(option),
             McpToolArgument::Task => PROMPT.to_owned(),
             McpToolArgument::Input => INPUT.to_owned(),
@@ -188,12 +211,14 @@ impl McpToolArgument {
     }
 
     fn is_required(self) -> bool {
-        matches!(self, McpToolArgument::Plain(_) | McpToolArgument::Task)
+        matches!(self, McpToolArgument::Plain(_) | McpToolArgument::SecondPlain(_) | McpToolArgument::Task)
     }
 
     fn schema(self, command: &str, commands: &CommandLine) -> Value {
         match self {
-            McpToolArgument::Plain(_) | McpToolArgument::EitherPlain(_) => match commands.positional_schema(command) {
+            McpToolArgument::SecondPlain(_) => commands.positional_schema(command, 1),
+            McpToolArgument::Plain(_) | McpToolArgument::EitherPlain(_) => match commands.positional_schema(command, 0)
+            {
                 // The command accepts several values; the tool accepts one.
                 Value::Object(mut schema) => {
                     schema.insert("type".to_owned(), json!("string"));

@@ -1,11 +1,12 @@
 //! Groups of copies: the same task several times, and the best result.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::child_threads::child_of;
 use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::group_runs::{prompt, runs};
+use crate::fixtures::mcp_client::Client;
 use crate::home;
 
 /// Three drafts, and a judge that picks one.
@@ -143,6 +144,33 @@ fn person_picks_where_nobody_else_does() {
     let output = home.json(&["thread", "eval", &thread, "$last('drafts')"]);
     assert_eq!(output, json!({"winner": 3, "results": [{"words": 10}, {"words": 20}, {"words": 30}]}));
     assert!(prompt(&home, "last").contains("The clearest."), "the person's reason is not lost");
+}
+
+#[test]
+fn copy_is_taken_over_http_and_mcp() {
+    let home = drafts(&DRAFTS.replace("    pick: judge\n", ""));
+    let waiting = |home: &TestHome| {
+        let ran = home.uwf(&["run", "best-of", "-p", "x"]);
+        assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        let head = text(&home.json(&["thread", "show", &thread]), "head");
+        (thread, head)
+    };
+    let (thread, head) = waiting(&home);
+    let post = |data: Value| {
+        home.uwf(&["api", "POST", &format!("/threads/{thread}/take"), "--data", &data.to_string()]).stdout
+    };
+    let lacking = post(json!({ "expectedHead": head }));
+    assert!(lacking.contains("`take` needs `copy`"), "{lacking}");
+    let taken = post(json!({ "expectedHead": head, "copy": "drafts.2", "message": "Shortest." }));
+    assert!(taken.contains("\"role\":\"pick\""), "{taken}");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+    let (thread, _) = waiting(&home);
+    let mut client = Client::start(&home, &["mcp"]);
+    assert_eq!(client.report("take", json!({ "thread": thread, "copy": "drafts.3" }))["role"], "pick");
+    drop(client);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('drafts').winner"]), 3);
 }
 
 #[test]

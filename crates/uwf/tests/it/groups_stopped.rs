@@ -9,6 +9,7 @@ use uwf_testing::server::TestServer;
 use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::mcp_client::Client;
 use crate::home;
 
 /// Two reviewers at once.
@@ -318,6 +319,23 @@ fn answered_branch_lets_its_parent_continue() {
     let all = home.uwf(&["run", "--all"]);
     assert_eq!(all.code, Some(0), "{}", all.transcript());
     assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn branch_is_answered_over_http_and_mcp() {
+    let home = panel("agentOverrides: { panel: { security: h, tests: h } }\n");
+    let thread = thread_of(&home.uwf(&["run", "panel", "-p", "x"]));
+    let head = text(&home.json(&["thread", "show", &thread]), "head");
+    let data = json!({ "expectedHead": head, "branch": "reviews.tests", "data": { "approved": true } });
+    let path = format!("/threads/{thread}/answer");
+    let answered = home.uwf(&["api", "POST", &path, "--data", &data.to_string()]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
+    let mut client = Client::start(&home, &["mcp"]);
+    client.report("answer", json!({ "thread": thread, "branch": "security", "data": "{\"approved\": false}" }));
+    drop(client);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
+    let output = home.json(&["thread", "eval", &thread, "$last('reviews')"]);
+    assert_eq!(output, json!({ "security": { "approved": false }, "tests": { "approved": true } }));
 }
 
 #[test]

@@ -25,7 +25,21 @@ fn client_runs_thread_from_start_to_end() {
         tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["workflows", "validate", "start", "step", "run", "show", "read", "why", "answer", "list", "kill"]
+        [
+            "workflows",
+            "validate",
+            "start",
+            "step",
+            "run",
+            "show",
+            "read",
+            "why",
+            "answer",
+            "take",
+            "retry",
+            "list",
+            "kill"
+        ]
     );
     let list = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "list").unwrap();
     let help = home.uwf(&["thread", "list", "--help"]).stdout;

@@ -213,6 +213,8 @@ fn bad_outcomes_are_refused() {
     let home = home();
     for (outcome, why) in [
         ("killed", "`killed` is an outcome of uwf"),
+        ("waiting", "`waiting` is a state of threads"),
+        ("completed", "`completed` is a state of threads"),
         ("no-match", "`no-match` is an outcome of uwf"),
         ("'two words'", "an outcome is one word"),
         ("'11'", "an outcome begins with a letter, not `11`"),

@@ -23,7 +23,7 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::{self, AgentQuestion, AnswerPrecondition, OpenQuestion, PersonAnswer};
-use uwf_engine::verbs::step::StepReport;
+use uwf_engine::verbs::step::{StepReport, expected_head};
 use uwf_engine::views::thread_now::ThreadNow;
 use uwf_engine::views::{branches, pages};
 
@@ -110,7 +110,11 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let id = context.thread(args.which.typed())?;
     context.name_thread(&id);
     let branch = args.branch.as_ref().map(|name| branches::named(&context.home, &id, name)).transpose()?;
-    let seen = AnswerPrecondition { head: args.expect.expected, attempt: args.attempt.newest };
+    let mut seen = AnswerPrecondition { head: args.expect.expected, attempt: args.attempt.newest };
+    if branch.is_some() {
+        // It is the head of the thread that was named.
+        expected_head::head(&context.home, &id, seen.head.take())?;
+    }
     let cwd = args.cwd.as_ref().map(|dir| settings::workspace(&context.cwd, dir)).transpose()?;
     let asked = answer::asked_in(&context.home, branch.as_ref().unwrap_or(&id), seen, cwd.as_ref())?;
     let agent = asked_agent(context, &asked)?;

@@ -10,9 +10,10 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{PERSON_PICKS, WINNER};
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::verbs::answer::instead_of_agent;
-use uwf_engine::verbs::step::StepReport;
+use uwf_engine::verbs::step::{StepReport, expected_head};
 use uwf_engine::views::branches;
 
+use super::args::expect_head::ExpectHead;
 use super::{answer, step};
 use crate::complete;
 use crate::context::CommandContext;
@@ -38,6 +39,8 @@ pub(crate) struct Args {
     /// The copy: its group, a dot, and its number.
     #[arg(value_name = "GROUP.NUMBER")]
     copy: String,
+    #[command(flatten)]
+    expect: ExpectHead,
     /// Why.
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
@@ -54,6 +57,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         return Err(CommandError::usage(format!("`{}` is not a copy of a group", args.copy))
             .hint("write its group, a dot, and its number: `drafts.2`"));
     };
+    expected_head::head(&context.home, &id, args.expect.expected)?;
     let text = args.message.as_deref().unwrap_or_default();
     let taken = match branches::judge(&context.home, &id, group)? {
         Some(judge) => {

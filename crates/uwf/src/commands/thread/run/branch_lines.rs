@@ -29,6 +29,8 @@ pub(super) struct BranchLines<'c> {
     config: UwfConfig,
     /// When the run began, in Unix milliseconds.
     since: u64,
+    /// Branches with a line about their beginning. An attempt that begins and ends between two looks has none.
+    begun: RefCell<BTreeSet<String>>,
     /// Branches whose newest line says that they failed.
     failed: RefCell<BTreeSet<String>>,
 }
@@ -36,7 +38,7 @@ pub(super) struct BranchLines<'c> {
 impl<'c> BranchLines<'c> {
     pub(super) fn new(context: &'c CommandContext) -> BranchLines<'c> {
         let config = context.home.config().unwrap_or_default();
-        BranchLines { context, config, since: ids::now_ms(), failed: RefCell::default() }
+        BranchLines { context, config, since: ids::now_ms(), begun: RefCell::default(), failed: RefCell::default() }
     }
 
     /// The line for an event; `None` if it says nothing about a branch, or if it happened before the run.
@@ -49,9 +51,8 @@ impl<'c> BranchLines<'c> {
         match &event.what {
             ThreadEventKind::Attempt { role, agent, .. } => {
                 self.failed.borrow_mut().remove(path);
-                let is_in_path = path.ends_with(role.as_str());
-                let role = if is_in_path { String::new() } else { format!(" ({})", one_line(role)) };
-                Some(format!("  ▸ {branch}{role} by {agent}"))
+                self.begun.borrow_mut().insert(path.to_owned());
+                Some(format!("  ▸ {branch}{} by {agent}", role_beside(path, role)))
             }
             ThreadEventKind::End { status, .. } if status == ThreadState::Completed.name() => {
                 Some(self.completed(event, path, &branch))
@@ -60,7 +61,13 @@ impl<'c> BranchLines<'c> {
             ThreadEventKind::End { .. } => Some(format!("  {} {branch}{}: killed", style::red("✗"), self.work(event))),
             ThreadEventKind::Failed { error, .. } => {
                 self.failed.borrow_mut().insert(path.to_owned());
-                Some(format!("  {} {branch}{}: {}", style::red("✗"), self.work(event), table::excerpt(error, WHY)))
+                let role = self.role_left_out(event, path);
+                Some(format!(
+                    "  {} {branch}{role}{}: {}",
+                    style::red("✗"),
+                    self.work(event),
+                    table::excerpt(error, WHY)
+                ))
             }
             ThreadEventKind::State { state, why, .. }
                 if [ThreadState::Waiting, ThreadState::Limited].map(ThreadState::name).contains(&state.as_str()) =>
@@ -76,12 +83,25 @@ impl<'c> BranchLines<'c> {
     fn completed(&self, event: &ThreadEvent, path: &str, branch: &str) -> String {
         let now = ThreadNow::read(&self.context.home, &event.thread).ok();
         let Some(why) = now.and_then(|now| now.failed_branch()) else {
-            return format!("  {} {branch}{}", style::green("✓"), self.work(event));
+            return format!("  {} {branch}{}{}", style::green("✓"), self.role_left_out(event, path), self.work(event));
         };
         // The line before has the reason.
         let is_known = self.failed.borrow().contains(path);
         let why = if is_known { String::new() } else { format!(" ({})", table::excerpt(&why, WHY)) };
         format!("  {} {branch} failed{why}: its group continues without it", style::yellow("–"))
+    }
+
+    /// The role of a branch without a line about its beginning; otherwise that line has it.
+    fn role_left_out(&self, event: &ThreadEvent, path: &str) -> String {
+        if self.begun.borrow().contains(path) {
+            return String::new();
+        }
+        let workflow = ThreadNow::read(&self.context.home, &event.thread).and_then(|now| now.thread.workflow());
+        let roles = workflow.map(|workflow| workflow.roles.into_keys().collect::<Vec<_>>());
+        match roles.as_deref() {
+            Ok([role]) => role_beside(path, role),
+            _ => String::new(),
+        }
     }
 
     /// Agent, time and cost of a branch; empty if its thread is not readable.
@@ -100,4 +120,9 @@ impl<'c> BranchLines<'c> {
         }
         work + &denied
     }
+}
+
+/// The role of a branch beside its path, unless the path ends with it.
+fn role_beside(path: &str, role: &str) -> String {
+    if path.ends_with(role) { String::new() } else { format!(" ({})", one_line(role)) }
 }
