@@ -222,7 +222,7 @@ impl<'h> AgentContext<'h> {
 
     fn build(&self, form: AnswerForm, budget: usize, is_resumed: bool) -> Result<AgentPrompt> {
         let workspace = worktree_changes::of_thread(&self.thread)?
-            .or_else(|| worktree_changes::of_directory(&self.attempt.as_ref()?.opened.workspace));
+            .or_else(|| worktree_changes::of_directory(&self.thread, &self.attempt.as_ref()?.opened.workspace));
         self.with_input(form, budget, is_resumed, |input| {
             build(&PromptInput { workspace: workspace.as_ref(), ..*input }, |position| self.prior_step(position))
         })

@@ -27,6 +27,8 @@ pub enum PromptWorkspace {
         branch: Option<String>,
         /// The commit that is checked out.
         commit: String,
+        /// The commit that was checked out when the thread began, if it is known. An earlier role may have committed its work since.
+        base: Option<String>,
     },
 }
 
@@ -66,7 +68,9 @@ impl PromptWorkspace {
     pub(super) fn part(&self, budget: usize) -> PromptPart {
         let text = match self {
             PromptWorkspace::Worktree(worktree) => worktree.text(budget),
-            PromptWorkspace::Checkout { branch, commit } => checkout(branch.as_deref(), shown(commit)),
+            PromptWorkspace::Checkout { branch, commit, base } => {
+                checkout(branch.as_deref(), shown(commit), base.as_deref().map(shown))
+            }
         };
         PromptPart { kind: PartKind::Workspace, text }
     }
@@ -76,13 +80,15 @@ fn shown(commit: &str) -> &str {
     commit.get(..COMMIT_SHOWN).unwrap_or(commit)
 }
 
-fn checkout(branch: Option<&str>, commit: &str) -> String {
+fn checkout(branch: Option<&str>, commit: &str, base: Option<&str>) -> String {
     let place = branch.map_or_else(
         || format!("at commit `{commit}`, on no branch"),
         |branch| format!("on the branch `{}`, at commit `{commit}`", one_line(branch)),
     );
+    let base = base.unwrap_or(commit);
+    let begun = if base == commit { String::new() } else { format!("The work began at commit `{base}`. ") };
     format!(
-        "\n# Workspace\n\nYou work in a git repository {place}. `git diff {commit}` shows all changes of tracked files since then, and \
+        "\n# Workspace\n\nYou work in a git repository {place}. {begun}`git diff {base}` shows all changes of tracked files since then, and \
          `git status --short` lists new files. Some of them may be older than this task.\n"
     )
 }

@@ -41,6 +41,9 @@ pub struct ThreadSettings {
     /// Its own git worktree, which contains the workspace unless that was changed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
+    /// The commit that was checked out in the workspace when the thread began, if it has no worktree of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// The thread's limits. Its workflow supplies absent ones, then the configuration.
     #[serde(flatten)]
     pub limits: ThreadLimits,

@@ -38,7 +38,7 @@ use crate::root::node_types;
 use crate::root::worktree::Worktree;
 use crate::root::{ids, project};
 use crate::thread::nodes;
-use crate::verbs::group_files;
+use crate::verbs::group_files::{self, worktree_changes};
 use crate::verbs::workflows::find_workflow::{self, ResolvedWorkflow, WorkflowOrigin};
 
 /// The thread to start.
@@ -159,6 +159,8 @@ fn plan_start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Control
     };
     let config = project::config(home, &settings.workspace)?;
     let worktree = new_worktree(request.worktree, &config, &workflow, &settings.workspace)?;
+    let base = if worktree.is_none() { worktree_changes::commit_of_directory(&settings.workspace) } else { None };
+    let settings = ThreadSettings { base, ..settings };
     notes.extend(match &worktree {
         Some(worktree) => worktree.left_behind(),
         None => {

@@ -227,8 +227,9 @@ pub(crate) fn begin_failed(
 
 /// The settings of a child thread, derived from its parent.
 fn of_child(parent: &Thread<'_>, settings: ThreadSettings) -> Result<ThreadSettings> {
-    let ThreadSettings { workflows, labels, .. } = ThreadSettings::load(parent.home(), &parent.id)?.unwrap_or_default();
-    Ok(ThreadSettings { parent: Some(parent.id.clone()), workflows, labels, ..settings })
+    let of_parent = ThreadSettings::load(parent.home(), &parent.id)?.unwrap_or_default();
+    let ThreadSettings { workflows, labels, base, .. } = of_parent;
+    Ok(ThreadSettings { parent: Some(parent.id.clone()), workflows, labels, base, ..settings })
 }
 
 /// Lets a child thread that started on another machine continue on this one, like its parent.

@@ -110,9 +110,15 @@ fn prompt_names_branch_and_changed_files() {
     let prompt = fs::read_to_string(prompts.join("3")).unwrap();
     assert!(!prompt.contains("# Workspace"), "{prompt}");
 
-    let here = uwf_in(&home, &repo, &["thread", "start", "count-rounds", "-p", "count", "--no-worktree"]).json();
-    home.json(&["thread", "step", &uwf_testing::text(&here, "thread")]);
+    let start = ["thread", "start", "count-rounds", "-p", "count", "--no-worktree"];
+    let [here, later] = [(); 2].map(|()| uwf_testing::text(&uwf_in(&home, &repo, &start).json(), "thread"));
+    home.json(&["thread", "step", &here]);
     let checkout = workspace(4);
+    // As an earlier role commits its work.
+    git(&home, &repo, &["commit", "--quiet", "--allow-empty", "-m", "work"]);
+    home.json(&["thread", "step", &later]);
+    let begun = "The work began at commit `<base>`. `git diff <base>` shows all changes of tracked files since then";
+    assert!(workspace(5).contains(begun), "{}", workspace(5));
     assert!(
         checkout.starts_with("You work in a git repository on the branch `main`, at commit `<base>`. "),
         "{checkout}"

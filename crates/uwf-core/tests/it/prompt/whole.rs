@@ -134,16 +134,21 @@ fn prompt_in_a_worktree() {
 #[test]
 fn checkout_shows_branch_and_commit() {
     let (role, schema) = (role(), review_schema());
-    let section = |branch: Option<&str>| {
-        let branch = branch.map(str::to_owned);
-        let checkout = PromptWorkspace::Checkout { branch, commit: "89abcdef0123456789abcdef".to_owned() };
+    let section = |branch: Option<&str>, base: Option<&str>| {
+        let (branch, base) = (branch.map(str::to_owned), base.map(str::to_owned));
+        let checkout = PromptWorkspace::Checkout { branch, commit: "89abcdef0123456789abcdef".to_owned(), base };
         let text = built(&PromptInput { workspace: Some(&checkout), ..input(&role, &schema) }, &[planned()]).text();
         text.split("\n# Workspace\n\n").nth(1).unwrap().split("\nNow do").next().unwrap().to_owned()
     };
     let expected = "You work in a git repository on the branch `fix-login`, at commit `89abcdef0123`. `git diff 89abcdef0123` shows all \
                     changes of tracked files since then, and `git status --short` lists new files. Some of them may be older than this task.";
-    assert_eq!(section(Some("fix-login")).trim_end(), expected);
-    assert!(section(None).starts_with("You work in a git repository at commit `89abcdef0123`, on no branch. "));
+    assert_eq!(section(Some("fix-login"), None).trim_end(), expected);
+    assert_eq!(section(Some("fix-login"), Some("89abcdef0123456789abcdef")).trim_end(), expected);
+    let committed = section(Some("fix-login"), Some("0123456789abcdef"));
+    let begun =
+        "at commit `89abcdef0123`. The work began at commit `0123456789ab`. `git diff 0123456789ab` shows all changes";
+    assert!(committed.contains(begun), "{committed}");
+    assert!(section(None, None).starts_with("You work in a git repository at commit `89abcdef0123`, on no branch. "));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use uwf_core::prompt::{PromptWorkspace, PromptWorktree, WorkspaceFile, WorkspaceFiles};
 
 use crate::attempt::git::GitRunner;
+use crate::attempt::settings::ThreadSettings;
 use crate::attempt::snapshot;
 use crate::error::Result;
 use crate::root::project_files;
@@ -14,6 +15,14 @@ use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
 use super::worktree_of;
+
+/// The commit that is checked out in a directory; `None` outside of repositories and without a commit, or if git fails.
+pub(crate) fn commit_of_directory(dir: &Path) -> Option<String> {
+    if !project_files::is_in_repository(dir) {
+        return None;
+    }
+    GitRunner::for_directory(dir).commit("HEAD").ok().flatten()
+}
 
 /// The worktree that a thread works in, with the files at the thread's head; `None` if it works elsewhere. If git
 /// fails, the section says so, because the step itself may not need it.
@@ -30,16 +39,20 @@ pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
     Ok(Some(PromptWorkspace::Worktree(PromptWorktree { branch: worktree.branch, base: worktree.base, files })))
 }
 
-/// The branch and the commit of the git checkout that contains a directory; `None` without a commit, or if git fails. Lists no files,
-/// because that takes long in a large repository.
-pub fn of_directory(dir: &Path) -> Option<PromptWorkspace> {
+/// The branch and the commit of the git checkout that contains a directory, and the commit at which the thread began; `None` without a
+/// commit, or if git fails. Lists no files, because that takes long in a large repository.
+pub fn of_directory(thread: &Thread<'_>, dir: &Path) -> Option<PromptWorkspace> {
     // Outside of repositories, don't start git.
     if !project_files::is_in_repository(dir) {
         return None;
     }
     let git = GitRunner::for_directory(dir);
     let commit = git.commit("HEAD").ok().flatten()?;
-    Some(PromptWorkspace::Checkout { branch: git.checked_out().ok().flatten(), commit })
+    let settings = ThreadSettings::load(thread.home(), &thread.id).ok().flatten();
+    // The thread may work in another directory than at its start.
+    let base =
+        settings.and_then(|settings| settings.base).filter(|base| git.commit(base).is_ok_and(|found| found.is_some()));
+    Some(PromptWorkspace::Checkout { branch: git.checked_out().ok().flatten(), commit, base })
 }
 
 /// The files that differ from those at the beginning; `None` if the files at the thread's head are not recorded.
