@@ -407,7 +407,8 @@ fn check_status(
     let words = if last.is_empty() { String::new() } else { format!("; its last words: {last}") };
     let error = Error::agent_failed(format!("agent `{}` {}{words}", spec.name, how_it_ended(status)));
     Err(match is_work {
-        true => error.with_last_printed(&said),
+        true => spec.with_last_printed(error, &said),
+        false if trace.is_none() => spec.with_last_words(error, &said),
         false => turn_end::with_notice(error, trace.and_then(|trace| trace.notice.as_ref()), &said),
     })
 }

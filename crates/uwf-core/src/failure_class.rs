@@ -76,12 +76,31 @@ impl FailureNotice {
     /// Reads the words with which a program failed: its own, never a message around them, which may have the name of an agent.
     #[must_use]
     pub fn read(text: &str) -> FailureNotice {
+        FailureNotice::read_with(text, true)
+    }
+
+    /// Reads the words with which a program failed that uwf does not know. Only a whole line counts as a notice of a usage limit: a false
+    /// one stops the agent in all threads, and test output may have the words and the status.
+    #[must_use]
+    pub fn read_of_unknown(text: &str) -> FailureNotice {
+        let is_notice = |line: &&str| {
+            failure_words::is_limit_line(line) && FailureNotice::read(line).class == FailureClass::UsageLimit
+        };
+        match text.lines().rev().find(is_notice) {
+            // The lines after it may say when the limit ends.
+            Some(line) => FailureNotice::read(&text[line.as_ptr() as usize - text.as_ptr() as usize..]),
+            None => FailureNotice::read_with(text, false),
+        }
+    }
+
+    fn read_with(text: &str, may_be_limit: bool) -> FailureNotice {
         let lower = failure_words::lower(text);
         let has = |meaning| failure_words::means(&lower, meaning);
         let status = status(&lower);
         let of_status = status.map(FailureClass::of_status);
         let end = limit_end::find(text);
         let is_limit = has(NoticeMeaning::UsageLimit) || of_status == Some(FailureClass::UsageLimit);
+        let of_status = of_status.filter(|class| may_be_limit || *class != FailureClass::UsageLimit);
         let has_no_credit = has(NoticeMeaning::NoCredit);
         // Without an end, "your current quota" is money that is used up.
         let is_money =
@@ -89,7 +108,7 @@ impl FailureNotice {
         let is_too_large = has(NoticeMeaning::TooLarge);
         let class = match () {
             () if is_money => FailureClass::Fatal,
-            () if is_limit => FailureClass::UsageLimit,
+            () if is_limit && may_be_limit => FailureClass::UsageLimit,
             () if has(NoticeMeaning::Fatal) || is_too_large => FailureClass::Fatal,
             () if has(NoticeMeaning::Transient) => FailureClass::Transient,
             () => of_status.unwrap_or(FailureClass::Unknown),
@@ -217,6 +236,21 @@ mod tests {
         for (class, text) in cases {
             assert_eq!(FailureNotice::read(text).class, class, "{text}");
         }
+    }
+
+    #[test]
+    fn test_output_of_unknown_program_is_unlimited() {
+        for (class, text) in [
+            (FailureClass::Unknown, "E  AssertionError: status 429 != 200"),
+            (FailureClass::Unknown, "FAILED: too many requests are let through by the limiter"),
+            (FailureClass::Transient, "status 429 != 200\nconnection refused"),
+            (FailureClass::Fatal, "Credit balance is too low"),
+            (FailureClass::UsageLimit, "started\nError: 429 Too Many Requests\nsee the log"),
+        ] {
+            assert_eq!(FailureNotice::read_of_unknown(text).class, class, "{text}");
+        }
+        let notice = FailureNotice::read_of_unknown("resets in 5 days\nusage limit reached\ntry again in 2 hours");
+        assert_eq!(notice.end, Some(LimitEnd::After(Duration::from_hours(2))));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The words in which programs and providers say why they failed: one table for the class of a failure, and for an answer that is only such
 //! a notice.
 
+use crate::limit_end;
+
 /// Most words before a part of a notice; more are prose.
 const MOST_WORDS_BEFORE: usize = 6;
 
@@ -153,6 +155,27 @@ const NOTICE_WORDS: [(NoticeMeaning, NoticePlace, &[&str]); 13] = [
 /// Endings of the names of errors, such as `RateLimitExceededError`.
 const ENDINGS: [&str; 8] = ["_", "error", "exceeded", "reached", "exhausted", "limited", "ed", "s"];
 
+/// Words before a notice of a usage limit: `Error: HTTP 429: …`.
+const LIMIT_LEADS: [&str; 7] = ["error", "fatal", "api", "http", "status", "code", LIMIT_STATUS];
+
+/// The HTTP status of a usage limit.
+const LIMIT_STATUS: &str = "429";
+
+/// Beginnings of sentences with which programs report a usage limit.
+const LIMIT_SENTENCES: [&str; 5] = [
+    "exceeded retry limit, last status: 429",
+    "you exceeded your current quota",
+    "you have exhausted your",
+    "your quota will reset",
+    "this request would exceed your account's rate limit",
+];
+
+/// Names of limits. Alone, they may be the heading of a test.
+const LIMIT_NAMES: [&str; 6] = ["usage_limit", "usagelimit", "usage quota", "rate limit", "rate_limit", "ratelimit"];
+
+/// Verbs behind the name of a limit.
+const LIMIT_VERBS: [&str; 4] = ["exceeded", "reached", "exhausted", "hit"];
+
 /// A text as the table has it.
 pub(crate) fn lower(text: &str) -> String {
     text.replace('’', "'").to_ascii_lowercase()
@@ -189,12 +212,17 @@ fn is_ending(letters: &str) -> bool {
 #[must_use]
 pub fn notice_line(text: &str) -> Option<&str> {
     let line = text.trim();
-    let lower = lower(line);
+    (!line.contains('\n') && is_notice(&lower(line), |_| true)).then_some(line)
+}
+
+/// Whether a line in lower case is only a notice. `may_precede` judges what stands before a part.
+fn is_notice(lower: &str, may_precede: impl Fn(&str) -> bool) -> bool {
     let words = lower.trim_start_matches('[');
     let words = words.strip_prefix("error: ").unwrap_or(words);
     let has_part = |part: &str, needs_end: bool| {
         let Some((before, after)) = words.split_once(part) else { return false };
-        before.split_whitespace().count() <= MOST_WORDS_BEFORE && (ends_here(after) || !needs_end)
+        let is_short = before.split_whitespace().count() <= MOST_WORDS_BEFORE;
+        is_short && may_precede(before) && (ends_here(after) || !needs_end)
     };
     let is_at = |place: NoticePlace, known: &str| match place {
         Opening => words.strip_prefix(known).is_some_and(ends_here),
@@ -202,9 +230,61 @@ pub fn notice_line(text: &str) -> Option<&str> {
         Lead => has_part(known, false),
         Within => false,
     };
-    let is_notice = !line.contains('\n')
-        && NOTICE_WORDS.iter().any(|(_, place, known)| known.iter().any(|known| is_at(*place, known)));
-    is_notice.then_some(line)
+    NOTICE_WORDS.iter().any(|(_, place, known)| known.iter().any(|known| is_at(*place, known)))
+}
+
+/// Whether a line of a program that uwf does not know may be a notice of a usage limit. Tests print such words within their lines:
+/// `FAILED: too many requests are let through`, `AssertionError: status 429 != 200`.
+pub(crate) fn is_limit_line(line: &str) -> bool {
+    let lower = lower(line.trim());
+    // A name before a colon is a test, or the error of an assertion.
+    if is_notice(&lower, |before| !before.contains(':')) || is_limit_error(&lower) {
+        return true;
+    }
+    let (words, has_status) = without_leads(&lower);
+    let is_sentence = LIMIT_SENTENCES.iter().any(|sentence| words.starts_with(sentence));
+    let is_status = has_status && (words.is_empty() || words.starts_with([',', ';', '.']) && has_end(words));
+    is_sentence || is_status || opens_with_limit(words)
+}
+
+/// Whether a line begins with the name of an error class: `openai.RateLimitError: …`.
+fn is_limit_error(lower: &str) -> bool {
+    let name = lower.split_once(':').map_or(lower, |(name, _)| name);
+    name.ends_with("error") && !name.contains(char::is_whitespace) && means(name, UsageLimit)
+}
+
+/// A line after the words that introduce a notice, and whether the status of a usage limit is one of them.
+fn without_leads(lower: &str) -> (&str, bool) {
+    let (mut rest, mut has_status) = (lower, false);
+    loop {
+        let next = rest.trim_start_matches([' ', '[', '(', ':', '-']);
+        let end = next.find(|c: char| !c.is_alphanumeric()).unwrap_or(next.len());
+        let word = &next[..end];
+        if !LIMIT_LEADS.contains(&word) {
+            return (next, has_status);
+        }
+        has_status |= word == LIMIT_STATUS;
+        rest = next[end..].trim_start_matches([')', ']']);
+    }
+}
+
+/// Whether a line begins with the words of a usage limit that no sentence continues.
+fn opens_with_limit(words: &str) -> bool {
+    let known = NOTICE_WORDS.into_iter().filter(|(meaning, ..)| *meaning == UsageLimit).flat_map(|(.., known)| known);
+    known.into_iter().any(|known| {
+        let Some(behind) = words.strip_prefix(known) else { return false };
+        let letters = behind.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(behind.len());
+        let (ending, rest) = behind.split_at(letters);
+        let rest = rest.trim_start();
+        let after_verb = LIMIT_VERBS.iter().find_map(|verb| rest.strip_prefix(verb));
+        let is_name = LIMIT_NAMES.contains(known) && after_verb.is_none() && !ending.ends_with("ed");
+        let rest = after_verb.unwrap_or(rest).trim_start();
+        is_ending(ending) && (ends_here(rest) || rest.starts_with("for ")) && (!is_name || has_end(rest))
+    })
+}
+
+fn has_end(text: &str) -> bool {
+    limit_end::find(text).is_some()
 }
 
 /// Whether a notice can be complete before this rest: a sign follows, not the next word of a sentence.
@@ -251,6 +331,37 @@ mod tests {
             "Prompt is too long",
         ] {
             assert_eq!(notice_line(text), Some(text.trim()));
+        }
+    }
+
+    #[test]
+    fn limit_of_unknown_program_is_whole_line() {
+        for (is_limit, text) in [
+            (true, "usage limit"),
+            (true, "usage limit, try again in 2 hours"),
+            (true, "Claude AI usage limit reached|1735689600"),
+            (true, "5-hour limit reached ∙ resets 3pm"),
+            (true, "You've hit your weekly limit"),
+            (true, "HTTP 429: rate limit exceeded, please retry in 120m"),
+            (true, "Error: 429 Too Many Requests"),
+            (true, "Error: 429, retry in 1s"),
+            (true, "HTTP 429"),
+            (true, "[API Error: 429 quota]"),
+            (true, "Rate limit reached for gpt-5 in organization org-x on tokens per min."),
+            (true, "openai.RateLimitError: Error code: 429 - {'error': 1}"),
+            (true, "exceeded retry limit, last status: 429 Too Many Requests"),
+            (false, "E  AssertionError: status 429 != 200"),
+            (false, "status 429 != 200"),
+            (false, "FAILED: too many requests are let through by the limiter"),
+            (false, "FAILED tests/test_x.py::test_limit - AssertionError: limit reached"),
+            (false, "AssertionError: you've hit your limit"),
+            (false, "expected: too many requests"),
+            (false, "too many requests are let through"),
+            (false, "  rate limit"),
+            (false, "the rate limit is tested"),
+            (false, "test rate_limit::waits ... FAILED"),
+        ] {
+            assert_eq!(is_limit_line(text), is_limit, "{text}");
         }
     }
 

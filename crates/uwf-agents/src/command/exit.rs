@@ -73,7 +73,7 @@ fn output_code(opened: &AttemptOpening, status: ExitStatus, printed: &str) -> Re
             let notice = FailureNotice { class: FailureClass::Fatal, end: None, is_for_all_tasks: true };
             error.with_notice(&notice).hint(fault.hint())
         }
-        None => error.with_last_printed(printed),
+        None => spec.with_last_printed(error, printed),
     })
 }
 

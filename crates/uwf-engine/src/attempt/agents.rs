@@ -276,6 +276,28 @@ impl AgentSpec {
         })
     }
 
+    /// Whether uwf knows how its program words its notices: one of the known agents, or a built-in agent.
+    fn has_known_notices(&self) -> bool {
+        let name = program::file_name(&self.command);
+        self.built_in().is_some() || model_option::is_known(name) || name == "hermes"
+    }
+
+    /// Adds to an error what the last words of its program say about the failure.
+    pub fn with_last_words(&self, error: Error, text: &str) -> Error {
+        match self.has_known_notices() {
+            true => error.with_last_words(text),
+            false => error.with_last_words_of_unknown(text),
+        }
+    }
+
+    /// Adds to an error what its program says about the failure among the work that it printed.
+    pub fn with_last_printed(&self, error: Error, text: &str) -> Error {
+        match self.has_known_notices() {
+            true => error.with_last_printed(text),
+            false => error.with_last_printed_of_unknown(text),
+        }
+    }
+
     /// Whether it asks a model of the configuration.
     pub(crate) fn asks_model(&self) -> bool {
         matches!(self.built_in(), Some("llm" | "react"))

@@ -36,7 +36,7 @@ pub(crate) fn result_line(
     // A process of uwf that plays the role says why it failed in the record. Its stderr has messages of uwf.
     let is_own = agent.played_by().is_none();
     let by_itself = matches!(ended, AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_));
-    Err(if is_own && by_itself { error.with_last_words(&said) } else { error })
+    Err(if is_own && by_itself { agent.with_last_words(error, &said) } else { error })
 }
 
 fn no_result(

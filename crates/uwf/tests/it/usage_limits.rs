@@ -115,6 +115,9 @@ fn words_of_work_are_no_usage_limit() {
         let home = home();
         home.script("worker", &script(body));
         home.config(&format!(
+        ("w", "echo 'E  AssertionError: status 429 != 200' >&2; exit 1"),
+        ("w", "echo 'E  AssertionError: status 429 != 200'; exit 1"),
+        ("w", "echo 'FAILED: too many requests are let through by the limiter' >&2; exit 1"),
             "agents:\n  {alias}: {{ command: worker, output: text, timeout: 1s }}\ndefaultAgent: {alias}\n"
         ));
         let thread = home.start_counting(1, "count");

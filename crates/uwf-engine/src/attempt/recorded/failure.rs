@@ -74,10 +74,13 @@ impl Error {
     /// Adds what the last words of a program say about the failure.
     #[must_use]
     pub fn with_last_words(self, text: &str) -> Error {
-        match last_words(text) {
-            FailureNotice { class: FailureClass::Unknown, .. } => self,
-            notice => self.with_notice(&notice),
-        }
+        self.with_known_class(&last_words(text))
+    }
+
+    /// Adds what the last words of a program that uwf does not know say about the failure.
+    #[must_use]
+    pub fn with_last_words_of_unknown(self, text: &str) -> Error {
+        self.with_known_class(&FailureNotice::read_of_unknown(last_part(text)))
     }
 
     /// Adds what a program without words on stderr says about the failure among the work that it printed.
