@@ -22,6 +22,8 @@ pub struct ClockTime {
     pub year: Option<i16>,
     /// Month and day, if there are any.
     pub day: Option<(i8, i8)>,
+    /// Day of the week, 0 for Monday, if there is one and no date.
+    pub weekday: Option<i8>,
     /// Hour, 0 to 23.
     pub hour: i8,
     /// Minute.
@@ -70,6 +72,12 @@ const LEAST_MILLISECONDS: f64 = 1e11;
 
 /// Capital letters in the abbreviation of a time zone.
 const ABBREVIATION: std::ops::RangeInclusive<usize> = 2..=5;
+
+/// Days of the week. Their first letters count too, at least three.
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// Letters of the shortest form of a day of the week.
+const LEAST_LETTERS: usize = 3;
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
@@ -143,7 +151,7 @@ fn time(text: &str) -> Option<LimitEnd> {
 /// A time at the beginning of a text.
 fn here(text: &str) -> Option<LimitEnd> {
     moment(text)
-        .or_else(|| date(text).map(LimitEnd::Clock))
+        .or_else(|| date(text).or_else(|| weekday(text)).map(LimitEnd::Clock))
         .or_else(|| clock(text).map(|(time, rest)| LimitEnd::Clock(in_zone(time, rest))))
         .or_else(|| duration(text).map(|(time, _)| LimitEnd::After(time)))
         .or_else(|| {
@@ -196,6 +204,7 @@ fn seconds_of(unit: &str) -> Option<f64> {
         "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
         "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
         "d" | "day" | "days" => 86_400.0,
+        "w" | "wk" | "wks" | "week" | "weeks" => 7.0 * 86_400.0,
         _ => return None,
     })
 }
@@ -228,7 +237,7 @@ fn whole(text: &str, most: i8) -> Option<(i8, &str)> {
     Some((number, &text[digits..]))
 }
 
-/// A date and a time: `Jul 5th, 2026 8:19 PM`, `Dec 1 at 3pm (Europe/Berlin)`.
+/// A date and a time: `Jul 5th, 2026 8:19 PM`, `Dec 1 at 3pm (Europe/Berlin)`. Without a time, the day begins at midnight.
 fn date(text: &str) -> Option<ClockTime> {
     let letters: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
     let name = letters.to_ascii_lowercase();
@@ -236,14 +245,33 @@ fn date(text: &str) -> Option<ClockTime> {
     let rest = text[letters.len()..].trim_start_matches(['.', ' ']);
     let (day, rest) = whole(rest, 31).filter(|(day, _)| *day > 0)?;
     let rest = ["st", "nd", "rd", "th"].iter().find_map(|ending| rest.strip_prefix(ending)).unwrap_or(rest);
+    let behind_day = rest;
     let rest = rest.trim_start_matches([',', ' ']);
     let year = rest.get(..4).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
-    let (year, rest) = year.map_or((None, rest), |digits| (digits.parse().ok(), &rest[4..]));
-    let rest = rest.trim_start_matches([',', ' ']);
-    let rest = rest.strip_prefix("at ").unwrap_or(rest);
-    let (time, rest) = clock(rest)?;
+    let (year, behind_day) = year.map_or((None, behind_day), |digits| (digits.parse().ok(), &rest[4..]));
+    let (time, rest) = time_of_day(behind_day);
     let day = Some((i8::try_from(month + 1).ok()?, day));
     Some(in_zone(ClockTime { year, day, ..time }, rest))
+}
+
+/// A day of the week, and a date or a time: `Mon 12:00 AM`, `Sunday`, `Mon, Dec 7 at 3pm`.
+fn weekday(text: &str) -> Option<ClockTime> {
+    let letters: String = text.chars().take_while(|c| c.is_alphanumeric()).collect();
+    let name = letters.to_ascii_lowercase();
+    let at = WEEKDAYS.iter().position(|day| name.len() >= LEAST_LETTERS && day.starts_with(&name))?;
+    let behind = text[letters.len()..].trim_start_matches('.');
+    if let Some(date) = date(behind.trim_start_matches([',', ' '])) {
+        return Some(date);
+    }
+    let (time, rest) = time_of_day(behind);
+    Some(in_zone(ClockTime { weekday: i8::try_from(at).ok(), ..time }, rest))
+}
+
+/// The time of day behind a day, and what follows; midnight if there is none.
+fn time_of_day(behind: &str) -> (ClockTime, &str) {
+    let text = behind.trim_start_matches([',', ' ']);
+    let text = text.strip_prefix("at ").unwrap_or(text);
+    clock(text).unwrap_or_else(|| (ClockTime::default(), behind))
 }
 
 /// A moment with a full date: RFC 3339, or `2026-07-30 16:11:46 +0800 CST`.
@@ -261,10 +289,15 @@ fn moment(text: &str) -> Option<LimitEnd> {
     Some(LimitEnd::Clock(in_zone(time, fraction.unwrap_or(rest))))
 }
 
-/// A time with the zone that follows it: `(Europe/Berlin)`, `GMT-3`, `UTC`, `Z`, `+0800`.
+/// A time with the zone that follows it: `(Europe/Berlin)`, `GMT-3`, `UTC`, `Z`, `+0800`. On the next line only one in parentheses, because
+/// another sentence may begin there.
 fn in_zone(time: ClockTime, rest: &str) -> ClockTime {
-    let rest = rest.trim_start();
-    let word = rest.trim_start_matches('(');
+    let begin = rest.trim_start();
+    let is_next_line = rest[..rest.len() - begin.len()].contains('\n');
+    let word = begin.trim_start_matches('(');
+    if is_next_line && word.len() == begin.len() {
+        return time;
+    }
     let end = word.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '/' | '_' | '+' | '-' | ':'));
     let word = &word[..end.unwrap_or(word.len())];
     ClockTime { zone: zone(word), ..time }
@@ -280,7 +313,9 @@ fn zone(word: &str) -> Option<ZoneName> {
         return Some(ZoneName::Offset(offset));
     }
     let is_short = ABBREVIATION.contains(&word.len()) && word.bytes().all(|letter| letter.is_ascii_uppercase());
-    (word.contains('/') || is_short).then(|| ZoneName::Named(word.to_owned()))
+    // `/upgrade` is a command, and `and/or` is prose.
+    let is_long = word.contains('/') && word.starts_with(|first: char| first.is_ascii_uppercase());
+    (is_long || is_short).then(|| ZoneName::Named(word.to_owned()))
 }
 
 /// Minutes ahead of UTC: `+02:00`, `+0800`, `-3`.
@@ -336,6 +371,11 @@ mod tests {
             ("Access resets at 11:00 PM PST.", at_clock(23, 0, named("PST"))),
             ("Access resets at 10:57 PM GMT-3.", at_clock(22, 57, Some(ZoneName::Offset(-180)))),
             ("Please retry in 34s.", after(34)),
+            ("5-hour limit reached ∙ resets 3pm\n/upgrade to increase your usage limit.", at_clock(15, 0, None)),
+            ("limit reached ∙ resets 3pm /upgrade to increase your limit", at_clock(15, 0, None)),
+            ("limit reached ∙ resets 3pm\nPST is not a command", at_clock(15, 0, None)),
+            ("limit reached ∙ resets 3pm\n(Europe/Berlin)", at_clock(15, 0, named("Europe/Berlin"))),
+            ("try again in 1 week 2 days", after(9 * 86_400)),
             (r#""retryDelay": "34s""#, after(34)),
             (r#"{"resets_in_seconds":3600}"#, after(3600)),
             (r#"{"resets_at":1749924000}"#, Some(LimitEnd::At(1_749_924_000_000))),
@@ -364,8 +404,29 @@ mod tests {
             minute: 11,
             second: 46,
             zone: Some(ZoneName::Offset(480)),
+            ..ClockTime::default()
         };
         assert_eq!(find("It will reset at 2026-07-30 16:11:46 +0800 CST."), Some(LimitEnd::Clock(china)));
+    }
+
+    #[test]
+    fn ends_may_have_days_without_dates_or_times() {
+        let december = |hour, zone| ClockTime { day: Some((12, 6)), hour, zone, ..ClockTime::default() };
+        let monday = |hour, zone| ClockTime { weekday: Some(0), hour, zone, ..ClockTime::default() };
+        let berlin = || Some(ZoneName::Named("Europe/Berlin".to_owned()));
+        for (text, time) in [
+            ("weekly limit · resets Dec 6", december(0, None)),
+            ("weekly limit · resets Dec 6.\n/upgrade to increase it", december(0, None)),
+            ("weekly limit · resets Dec 6 (Europe/Berlin)", december(0, berlin())),
+            ("weekly limit · resets Dec 6, 2026", ClockTime { year: Some(2026), ..december(0, None) }),
+            ("weekly limit · resets Mon 12:00 AM", monday(0, None)),
+            ("weekly limit · resets Monday at 3pm (Europe/Berlin)", monday(15, berlin())),
+            ("weekly limit · resets on Mon.", monday(0, None)),
+            ("weekly limit · resets Sun, Dec 6 at 3pm", december(15, None)),
+        ] {
+            assert_eq!(find(text), Some(LimitEnd::Clock(time)), "{text}");
+        }
+        assert_eq!(find("the limit resets monthly"), None);
     }
 
     #[test]
@@ -398,6 +459,8 @@ mod tests {
             "retry 1e999s",
             "resets 5 Z",
             "weekly limit reached, resets Dec 1, 3pm…",
+            "resets Mon",
+            "resets Tueä",
         ] {
             let _ = (find(text), value(text));
         }
@@ -413,7 +476,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn texts_of_any_letters_are_read(
-            lead in proptest::sample::select(vec!["resets ", "resets Dec 1, ", "reset at Jul 5th ", "try again at 2026-1", "limit reached|", ""]),
+            lead in proptest::sample::select(vec!["resets ", "resets Dec 1, ", "resets Mon", "reset at Jul 5th ", "try again at 2026-1", "limit reached|", ""]),
             pieces in proptest::collection::vec(
                 proptest::prop_oneof![
                     proptest::sample::select(vec!["3pm", "12", ":", "2026", "-", " ", "T", "Z", "+08", "5h", "…", "ä", "(", "/"])

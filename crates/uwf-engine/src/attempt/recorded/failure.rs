@@ -150,10 +150,16 @@ fn clock_moment(clock: &ClockTime, now: u64) -> Option<u64> {
     };
     let is_over = |then: &i64| then.saturating_add(JUST_PASSED_MS) < now;
     let then = match clock.day {
-        None => match on(today)? {
-            then if is_over(&then) => on(today.checked_add(1.day()).ok()?)?,
-            then => then,
-        },
+        None => {
+            let days = clock.weekday.map_or(0, |weekday| {
+                (i64::from(weekday) - i64::from(today.weekday().to_monday_zero_offset())).rem_euclid(7)
+            });
+            let next = if clock.weekday.is_some() { 7 } else { 1 };
+            match on(today.checked_add(days.days()).ok()?)? {
+                then if is_over(&then) => on(today.checked_add((days + next).days()).ok()?)?,
+                then => then,
+            }
+        }
         Some((month, day)) => {
             let in_year = |year: i16| on(Date::new(year, month, day).ok()?);
             match (clock.year, in_year(clock.year.unwrap_or(today.year()))?) {
@@ -207,6 +213,11 @@ mod tests {
             "usage limit reached, resets 11:00 PM PST",
             "usage limit, try again in 90 days",
         ] {
+            ("weekly limit reached, resets Mon 12:00 AM (UTC)", 36),
+            ("weekly limit reached, resets Sat 3pm (UTC)", 3),
+            ("weekly limit reached, resets Sat 9am (UTC)", 7 * 24 - 3),
+            ("weekly limit reached, resets Dec 6 (UTC)", 7 * 24 + 12),
+            ("weekly limit reached, try again in 1 week 2 days", 9 * 24),
             assert_eq!(until(text, NOON) - NOON, HOUR / 4, "{text}");
         }
     }
