@@ -133,7 +133,8 @@ async fn run_thread(app: &AppState, run: &Value) -> Value {
             command = command.option(option, value);
         }
     }
-    command.line.extend(["--".to_owned(), run["thread"].as_str().unwrap_or_default().to_owned()]);
+    // No person looks at the run, so it continues by itself when a usage limit has ended.
+    command.line.extend(["--wait".to_owned(), "--".to_owned(), run["thread"].as_str().unwrap_or_default().to_owned()]);
     and_run::begin(app, command).await
 }
 

@@ -60,8 +60,9 @@ Examples:
   uwf schedule create hourly --workflow triage --cron '15 * * * *' -p 'Triage new issues' --on temporal
 
 A time is skipped if the previous thread has not ended, even if it waits for a person. `uwf schedule list` counts skipped
-times. On this machine, threads work in the directory in which you create the schedule, and use the workflow and the
-configuration of their time. On Temporal, a paused thread holds workflow, task and input, and each thread is its copy.")]
+times. On this machine, the previous thread continues if it stopped at a usage limit that has ended. New threads work in
+the directory in which you create the schedule, and use the workflow and the configuration of their time. On Temporal, a
+paused thread holds workflow, task and input, and each thread is its copy.")]
 pub(crate) struct CreateArgs {
     /// Its name.
     #[arg(value_name = "NAME", value_parser = name)]
@@ -176,7 +177,7 @@ fn start(context: &CommandContext, name: &str) -> CommandResult {
             let text = format!("no thread was started: {thread} has not ended\n");
             Ok(PrintableReport::value_with_text(json!({ "schedule": name, "leftOut": true, "thread": thread }), text))
         }
-        StartedBySchedule::Started(thread) => {
+        StartedBySchedule::Started(thread) | StartedBySchedule::Continued(thread) => {
             // The run replaces this process, so a signal to it is a signal to the run.
             let root = context.home.root();
             let error = std::process::Command::new(context.home.bin())
@@ -185,7 +186,7 @@ fn start(context: &CommandContext, name: &str) -> CommandResult {
                 .stdin(std::process::Stdio::null())
                 .env(ROOT_VARIABLES[0], root)
                 .exec();
-            Err(CommandError::new(ErrorKind::Io, format!("thread {thread} was started, but not run: {error}"))
+            Err(CommandError::new(ErrorKind::Io, format!("cannot run thread {thread}: {error}"))
                 .hint(format!("uwf run {thread}")))
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use uwf_testing::{TestHome, text};
@@ -116,6 +117,30 @@ fn time_is_left_out_while_thread_waits() {
     assert_eq!(run_line(&home), Some(20), "the next one begins");
 }
 
+#[test]
+fn schedule_continues_thread_after_usage_limit() {
+    let home = with_cron();
+    let limited = "#!/bin/sh\nPATH=/usr/bin:/bin\ncat > /dev/null\nif [ -e tried ]; then echo done; else touch tried; echo \"limit reached|$(cat end)\"; exit 1; fi\n";
+    home.script("worker", limited);
+    let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3600;
+    home.file("end", &end.to_string());
+    home.json(&CREATE);
+    assert_eq!(run_line(&home), Some(30), "it is at its usage limit");
+    let left_out = home.json(&["schedule", "start", "weekly"]);
+    assert_eq!(left_out["leftOut"], true);
+    // The hour passes.
+    let mark = home.root().join(format!("marks/{}.limited", text(&left_out, "thread")));
+    let ended = fs::read_to_string(&mark).unwrap().replace(&format!("\"until\":{end}000"), "\"until\":1");
+    fs::write(&mark, ended).unwrap();
+    fs::remove_dir_all(home.root().join("limits")).unwrap();
+    assert_eq!(run_line(&home), Some(0), "{:?}", fs::read_to_string(home.root().join("schedule-weekly.log")));
+    let threads = home.json(&["thread", "list", "--all"]);
+    assert_eq!((threads.as_array().unwrap().len(), &threads[0]["outcome"]), (1, &json!("succeeded")));
+    let row = &schedules(&home)[0];
+    assert_eq!((&row["leftOut"], &row["lastThread"]), (&json!(1), &left_out["thread"]));
+}
+
+#[test]
 #[test]
 fn two_timers_at_once_start_one_thread() {
     let home = with_cron();

@@ -52,6 +52,17 @@ fn signed_delivery_starts_and_runs_thread() {
 }
 
 #[test]
+fn hook_thread_continues_after_usage_limit() {
+    let limited = "#!/bin/sh\ncat > /dev/null\nif [ -e tried ]; then echo '{\"n\": 1}'; else touch tried; echo \"limit reached|$(($(date +%s) + 2))\"; exit 1; fi\n";
+    let home = home_with_hooks(limited, TRIAGE);
+    let server = TestServer::start(&home, &["--hooks"]);
+    let answer = deliver(&server, "triage", "d-1", &opened(42, "It crashes"));
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let thread = text(&answer.json(), "thread");
+    until("the thread has run to its end", || state(&home, &thread) == "completed");
+}
+
+#[test]
 fn repeated_delivery_starts_nothing() {
     let home = home_with_hooks(COUNTING, TRIAGE);
     let server = TestServer::start(&home, &["--hooks"]);

@@ -7,8 +7,11 @@ use serde_json::json;
 use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::label::LabelFilter;
 use uwf_core::thread::ThreadId;
+use uwf_engine::root::ids;
 use uwf_engine::root::machine_schedules::{self, HeldSchedules, LABEL, MachineSchedule, MachineTimer};
-use uwf_engine::views::list::{self, ThreadFilter};
+use uwf_engine::root::marks::{self, ThreadMark};
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
 use super::cron_times::CronTimes;
 use super::system_timer::{self, TimedCommand, TimerStatus};
@@ -83,7 +86,7 @@ fn row(context: &CommandContext, name: &str, schedule: &MachineSchedule) -> Resu
         Ok(times) => system_timer::status(*timer, &times, &timed(context, name, schedule)),
         Err(why) => TimerStatus::Inactive(why),
     };
-    let last = threads(context, name, true)?.into_iter().next();
+    let last = newest_thread(context, name, true)?.map(|row| row.thread);
     let mut report = json!({
         "schedule": name, "on": timer, "workflow": workflow, "cron": cron, "directory": directory,
         "active": matches!(status, TimerStatus::Active(_)), "leftOut": left_out,
@@ -134,7 +137,7 @@ pub(super) fn remove(context: &CommandContext, name: &str) -> Result<bool, Comma
     Ok(true)
 }
 
-/// Starts a thread of a schedule, unless an earlier one has not ended.
+/// Starts a thread of a schedule, unless an earlier one has not ended. Such a thread continues if it stopped at a usage limit that has ended.
 ///
 /// # Errors
 /// `NotFound` for an unknown schedule, and each error of `uwf run`.
@@ -144,10 +147,13 @@ pub(super) fn start_thread(context: &CommandContext, name: &str) -> Result<Start
     let Some(schedule) = held.by_name.get_mut(name) else {
         return Err(unknown(name));
     };
-    if let Some(thread) = threads(context, name, false)?.into_iter().next() {
+    if let Some(row) = newest_thread(context, name, false)? {
+        if is_limit_over(context, &row) {
+            return Ok(StartedBySchedule::Continued(row.thread));
+        }
         schedule.left_out += 1;
         held.write()?;
-        return Ok(StartedBySchedule::LeftOut(thread));
+        return Ok(StartedBySchedule::LeftOut(row.thread));
     }
     let MachineSchedule { workflow, prompt, input, set, directory, .. } = schedule;
     let values = input.clone().map(|value| InputValues::Value { value, origin: format!("schedule {name}") });
@@ -162,16 +168,24 @@ pub(super) fn start_thread(context: &CommandContext, name: &str) -> Result<Start
 pub(super) enum StartedBySchedule {
     /// This thread was started.
     Started(ThreadId),
+    /// None was started, because this one can continue after a usage limit.
+    Continued(ThreadId),
     /// None was started, because this one has not ended.
     LeftOut(ThreadId),
 }
 
-/// The threads of a schedule, newest first: all, or those that have not ended.
-fn threads(context: &CommandContext, name: &str, all: bool) -> Result<Vec<ThreadId>, CommandError> {
+/// Whether a thread stopped at a usage limit that has ended, so that only its next step is missing.
+fn is_limit_over(context: &CommandContext, row: &ThreadRow) -> bool {
+    let until = || marks::get(&context.home, &row.thread, ThreadMark::Limited)?.until;
+    row.state == ThreadState::Active && until().is_some_and(|until| until <= ids::now_ms())
+}
+
+/// The newest thread of a schedule: of all, or of those that have not ended.
+fn newest_thread(context: &CommandContext, name: &str, all: bool) -> Result<Option<ThreadRow>, CommandError> {
     let label = LabelFilter { key: LABEL.to_owned(), value: Some(name.to_owned()) };
     let filter =
         ThreadFilter { all, labels: vec![label], folds_branches: true, limit: Some(1), ..ThreadFilter::default() };
-    Ok(list::list(&context.home, &filter)?.rows.into_iter().map(|row| row.thread).collect())
+    Ok(list::list(&context.home, &filter)?.rows.into_iter().next())
 }
 
 fn timed<'c>(context: &'c CommandContext, name: &'c str, schedule: &'c MachineSchedule) -> TimedCommand<'c> {
