@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use uwf_testing::{TestHome, text};
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 
@@ -141,6 +141,17 @@ fn schedule_continues_thread_after_usage_limit() {
 }
 
 #[test]
+fn cron_line_stays_active_under_another_path() {
+    let home = with_cron();
+    home.json(&CREATE);
+    let path = format!("{}:/opt/elsewhere", home.bin_dir().display());
+    let listed = home.command(&["schedule", "list"]).env("PATH", path).output().unwrap();
+    assert_eq!(FinishedRun::from(listed).json()[0]["active"], true);
+    fs::write(home.bin_dir().join("table"), table(&home).replace("0 9 * * 1 cd", "0 8 * * 1 cd")).unwrap();
+    let row = &schedules(&home)[0];
+    assert_eq!((&row["active"], &row["why"]), (&json!(false), &json!("its line in your crontab was changed")));
+}
+
 #[test]
 fn two_timers_at_once_start_one_thread() {
     let home = with_cron();

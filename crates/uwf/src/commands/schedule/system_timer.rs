@@ -108,9 +108,15 @@ pub(super) fn status(timer: MachineTimer, times: &CronTimes, command: &TimedComm
         MachineTimer::Cron => match crontab() {
             Err(error) => TimerStatus::Inactive(error.error),
             Ok(table) => {
-                let line = format!("{} {}", times.fields, cron_command(command));
-                match table.lines().any(|other| other == line) {
+                // `PATH` is of the day on which the schedule was created.
+                let [before, after] = around_path(command);
+                let (begin, end) = (format!("{} {before}", times.fields), after);
+                let is_its = |line: &str| line.strip_prefix(&begin).is_some_and(|rest| rest.ends_with(&end));
+                match table.lines().any(is_its) {
                     true => TimerStatus::Active(None),
+                    false if has_marker(&table, command) => {
+                        TimerStatus::Inactive("its line in your crontab was changed".to_owned())
+                    }
                     false => TimerStatus::Inactive("your crontab has no such line".to_owned()),
                 }
             }
@@ -249,6 +255,11 @@ fn marker(command: &TimedCommand<'_>) -> String {
     format!("# uwf schedule {} of {}", command.name, command.root.display())
 }
 
+fn has_marker(table: &str, command: &TimedCommand<'_>) -> bool {
+    let marker = marker(command);
+    table.lines().any(|line| line == marker)
+}
+
 /// A crontab without the line of a schedule.
 fn without_block(table: &str, command: &TimedCommand<'_>) -> String {
     let marker = marker(command);
@@ -267,20 +278,27 @@ fn without_block(table: &str, command: &TimedCommand<'_>) -> String {
 
 /// The command of a line. Cron would send the output as mail, so it goes to a file.
 fn cron_command(command: &TimedCommand<'_>) -> String {
-    let TimedCommand { name, root, directory, program, path } = command;
+    let [before, after] = around_path(command);
+    format!("{before}{}{after}", crontab_text(&shell_word(Path::new(&command.path))))
+}
+
+/// The command of a line before and after the value of `PATH`.
+fn around_path(command: &TimedCommand<'_>) -> [String; 2] {
+    let TimedCommand { name, root, directory, program, path: _ } = command;
     let log = root.join(format!("schedule-{name}.log"));
-    let word = |path: &Path| shlex::try_quote(&path.display().to_string()).map(Cow::into_owned).unwrap_or_default();
-    let line = format!(
-        "cd {} && PATH={} {}={} {} schedule start {name} >{} 2>&1",
-        word(directory),
-        word(Path::new(path)),
-        ROOT_VARIABLES[0],
-        word(root),
-        word(program),
-        word(&log),
-    );
-    // An unescaped `%` is a line break in a crontab.
-    line.replace('%', "\\%")
+    let before = format!("cd {} && PATH=", shell_word(directory));
+    let (root, program, log) = (shell_word(root), shell_word(program), shell_word(&log));
+    let after = format!(" {}={root} {program} schedule start {name} >{log} 2>&1", ROOT_VARIABLES[0]);
+    [before, after].map(|text| crontab_text(&text))
+}
+
+fn shell_word(path: &Path) -> String {
+    shlex::try_quote(&path.display().to_string()).map(Cow::into_owned).unwrap_or_default()
+}
+
+/// A text of a crontab, in which an unescaped `%` is a line break.
+fn crontab_text(text: &str) -> String {
+    text.replace('%', "\\%")
 }
 
 /// Refuses times in another zone than cron's: its lines can't name one.
