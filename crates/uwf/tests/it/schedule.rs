@@ -1,6 +1,7 @@
 //! `uwf schedule` with systemd and cron, and where no Temporal server answers. What it does with a server is in tests/temporal.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -274,6 +275,36 @@ fn systemd_timer_starts_threads() {
     assert!(code == Some(0) && !unit("timer").exists() && !unit("service").exists(), "{said}");
     let calls = fs::read_to_string(home.bin_dir().join("calls")).unwrap();
     assert!(calls.ends_with("enable --now uwf-weekly.timer\ndisable --now uwf-weekly.timer\n"), "{calls}");
+}
+
+#[test]
+fn systemd_unit_of_another_root_stays() {
+    let (first, second) = (scheduling(), scheduling());
+    let shared = first.work().join("units");
+    let run = |home: &TestHome, units: &Path, args: &[&str]| {
+        FinishedRun::from(home.command(args).env("XDG_CONFIG_HOME", units).output().unwrap())
+    };
+    for home in [&first, &second] {
+        home.script("systemctl", SYSTEMCTL);
+    }
+    assert_eq!(run(&first, &shared, &CREATE).code, Some(0));
+    let units =
+        || ["timer", "service"].map(|kind| fs::read(shared.join(format!("systemd/user/uwf-weekly.{kind}"))).unwrap());
+    let before = units();
+    let owner = format!("uwf-weekly.timer belongs to a schedule of the storage root {}", first.root().display());
+    let refused = run(&second, &shared, &CREATE);
+    assert!(refused.code == Some(78) && refused.stderr.contains(&owner), "{}", refused.transcript());
+    assert_eq!(schedules(&second), [0; 0]);
+
+    // Both had created it before uwf looked at the owner.
+    assert_eq!(run(&second, &second.work().join("units"), &CREATE).code, Some(0));
+    let listed = run(&second, &shared, &["schedule", "list"]).json();
+    assert_eq!((&listed[0]["active"], &listed[0]["why"]), (&json!(false), &json!(owner)));
+    let removed = run(&second, &shared, &["schedule", "rm", "weekly"]);
+    assert!(removed.code == Some(0) && removed.stderr.contains(&owner), "{}", removed.transcript());
+    assert_eq!((schedules(&second).len(), units() == before), (0, true));
+    assert_eq!(run(&first, &shared, &["schedule", "rm", "weekly"]).code, Some(0));
+    assert!(!shared.join("systemd/user/uwf-weekly.service").exists());
 }
 
 #[test]

@@ -131,7 +131,11 @@ fn again(name: &str, schedule: &MachineSchedule) -> String {
 pub(super) fn remove(context: &CommandContext, name: &str) -> Result<bool, CommandError> {
     let mut held = HeldSchedules::hold(&context.home)?;
     let Some(schedule) = held.by_name.get(name) else { return Ok(false) };
-    system_timer::remove(schedule.timer, &timed(context, name, schedule))?;
+    let command = timed(context, name, schedule);
+    if let Some(other) = system_timer::other(schedule.timer, &command)? {
+        context.printer.warn(&format!("{other}, so it stays"));
+    }
+    system_timer::remove(schedule.timer, &command)?;
     held.by_name.remove(name);
     held.write()?;
     Ok(true)

@@ -72,12 +72,12 @@ pub(super) fn create(timer: MachineTimer, times: &CronTimes, command: &TimedComm
     }
 }
 
-/// Removes the timer of a schedule, if it exists.
+/// Removes the timer of a schedule, if it exists. The timer of another storage root stays.
 pub(super) fn remove(timer: MachineTimer, command: &TimedCommand<'_>) -> Result<(), CommandError> {
     match timer {
         MachineTimer::Systemd => {
             let files = unit_files(command)?;
-            if files.iter().any(|file| file.exists()) {
+            if files.iter().any(|file| file.exists()) && other_owner(command)?.is_none() {
                 // A timer that systemd does not know is no reason to keep its files.
                 let _ = run(Command::new("systemctl").args(["--user", "disable", "--now", &unit(command, "timer")]));
                 for file in files.iter().filter(|file| file.exists()) {
@@ -124,6 +124,15 @@ pub(super) fn status(timer: MachineTimer, times: &CronTimes, command: &TimedComm
     }
 }
 
+/// The timer with the name of a schedule and its owner in words, if it is not this storage root. A unit of systemd has only the name of the
+/// schedule, a line of cron also its root.
+pub(super) fn other(timer: MachineTimer, command: &TimedCommand<'_>) -> Result<Option<String>, CommandError> {
+    match timer {
+        MachineTimer::Systemd => Ok(other_owner(command)?.map(|owner| format!("{} {owner}", unit(command, "timer")))),
+        MachineTimer::Cron => Ok(None),
+    }
+}
+
 /// A warning about what keeps the timer of a user from running.
 pub(super) fn warning(timer: MachineTimer) -> Option<String> {
     if timer == MachineTimer::Cron {
@@ -137,6 +146,11 @@ pub(super) fn warning(timer: MachineTimer) -> Option<String> {
 
 fn create_units(times: &CronTimes, command: &TimedCommand<'_>) -> Result<(), CommandError> {
     let [timer, service] = unit_files(command)?;
+    if let Some(owner) = other_owner(command)? {
+        let error = format!("{} {owner}", unit(command, "timer"));
+        let hint = format!("choose another name; if nothing uses that timer, remove {}", service.display());
+        return Err(CommandError::new(ErrorKind::Config, error).hint(hint));
+    }
     let directory = timer.parent().unwrap_or(Path::new("/"));
     let calendar: String = times.calendar().iter().map(|time| format!("OnCalendar={time}\n")).collect();
     let TimedCommand { name, root, directory: workspace, program, path } = command;
@@ -148,7 +162,7 @@ fn create_units(times: &CronTimes, command: &TimedCommand<'_>) -> Result<(), Com
     let service_text = format!(
         "{note}\n[Service]\nType=oneshot\nWorkingDirectory={}\nEnvironment={}\nEnvironment={}\nExecStart={} schedule start {name}\nSuccessExitStatus=20\nKillMode=process\n",
         specifiers(&workspace.display().to_string()),
-        quoted(&format!("{}={}", ROOT_VARIABLES[0], root.display())),
+        root_setting(root),
         quoted(&format!("PATH={}", Path::new(path).display())),
         quoted(&program.display().to_string()).replace('$', "$$"),
     );
@@ -165,7 +179,40 @@ fn create_units(times: &CronTimes, command: &TimedCommand<'_>) -> Result<(), Com
     made
 }
 
+/// The owner of the service with the name of a schedule in words, if it is not this storage root.
+fn other_owner(command: &TimedCommand<'_>) -> Result<Option<String>, CommandError> {
+    let [_, service] = unit_files(command)?;
+    let text = match std::fs::read_to_string(&service) {
+        Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(None),
+        text => text
+            .map_err(|error| CommandError::new(ErrorKind::Io, format!("cannot read {}: {error}", service.display())))?,
+    };
+    let settings = || text.lines().filter_map(|line| line.strip_prefix("Environment="));
+    if settings().any(|setting| setting == root_setting(command.root)) {
+        return Ok(None);
+    }
+    let named = format!("\"{}=", ROOT_VARIABLES[0]);
+    let root = settings().find_map(|setting| setting.strip_prefix(&named)?.strip_suffix('"')).map(unquoted);
+    let same =
+        |root: &String| Path::new(root).canonicalize().is_ok_and(|root| command.root.canonicalize().ok() == Some(root));
+    Ok(match root {
+        Some(root) if same(&root) => None,
+        Some(root) => Some(format!("belongs to a schedule of the storage root {root}")),
+        None => Some("was not created by uwf".to_owned()),
+    })
+}
+
+/// The variable with the storage root in a unit file.
+fn root_setting(root: &Path) -> String {
+    quoted(&format!("{}={}", ROOT_VARIABLES[0], root.display()))
+}
+
 fn unit_status(command: &TimedCommand<'_>) -> TimerStatus {
+    match other_owner(command) {
+        Ok(None) => {}
+        Ok(Some(owner)) => return TimerStatus::Inactive(format!("{} {owner}", unit(command, "timer"))),
+        Err(error) => return TimerStatus::Inactive(error.error),
+    }
     let unit = unit(command, "timer");
     let properties = "--property=ActiveState,NextElapseUSecRealtime";
     let shown = match run(Command::new("systemctl").args(["--user", "show", &unit, properties])) {
@@ -200,6 +247,11 @@ fn unit(command: &TimedCommand<'_>, kind: &str) -> String {
 /// A word of a unit file, in which systemd expands nothing.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", specifiers(text).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The text of a word that [`quoted`] wrote.
+fn unquoted(word: &str) -> String {
+    word.replace("\\\"", "\"").replace("\\\\", "\\").replace("%%", "%")
 }
 
 fn specifiers(text: &str) -> String {
