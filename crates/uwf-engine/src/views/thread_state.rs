@@ -56,6 +56,8 @@ impl ActiveThreadFacts {
         match &self.elsewhere {
             _ if state == ThreadState::Running => None,
             Some(PeerActivity::Stands(PostAttemptState { reason, .. })) => reason.clone(),
+            // A usage limit or a wait that is over keeps its mark until the next step.
+            None if state == ThreadState::Active => None,
             Some(PeerActivity::AtWork(_)) | None => {
                 let mark = self.marks.iter().find(|mark| **mark != ThreadMark::Open)?;
                 read(id, *mark)
