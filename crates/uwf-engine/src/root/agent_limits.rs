@@ -34,13 +34,17 @@ pub(crate) struct AgentLimit {
 impl AgentLimit {
     /// Why the agent does not work now.
     pub(crate) fn why(&self) -> String {
-        at_limit(self.until)
+        at_limit("it", self.until, self.is_assumed)
     }
 }
 
-/// Why an agent at a usage limit with this end does not work now.
-pub(crate) fn at_limit(until: u64) -> String {
-    format!("it is at its usage limit until {} UTC", view::time(until))
+/// Why an agent at a usage limit with this end does not work now. An assumed end does not read like one that a notice has.
+pub(crate) fn at_limit(agent: &str, until: u64, is_assumed: bool) -> String {
+    let until = view::time(until);
+    match is_assumed {
+        true => format!("{agent} is at its usage limit; the notice has no end, so uwf tries again at {until} UTC"),
+        false => format!("{agent} is at its usage limit until {until} UTC"),
+    }
 }
 
 /// Records that an account has reached its usage limit. An assumed end does not replace a later one that a notice said.

@@ -64,7 +64,13 @@ fn notices_of_programs_limit_thread_until_their_time() {
         let (home, thread) = with_worker(1, &format!("output: {output}"), &script(&printed));
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(30), "{settings}: {}", ran.transcript());
-        assert!(ran.stderr.contains("agent `w` is at its usage limit until "), "{settings}: {}", ran.stderr);
+        let said = match settings {
+            "without a time" => "is at its usage limit; the notice has no end, so uwf tries again at ",
+            _ => "is at its usage limit until ",
+        };
+        for ran in [&ran, &home.uwf(&["thread", "step", &thread])] {
+            assert!(ran.stderr.contains(&format!("agent `w` {said}")), "{settings}: {}", ran.stderr);
+        }
         let shown = home.json(&["thread", "show", &thread]);
         assert_eq!((&shown["state"], &shown["failure"]), (&json!("limited"), &json!("usage-limit")), "{settings}");
         let left = minutes_to(&shown["until"]);
@@ -109,15 +115,15 @@ fn words_of_work_are_no_usage_limit() {
         ("w", "echo 'test client::honours_rate_limit ... FAILED'; exit 1"),
         ("w", "echo 'the rate limit is tested'; echo '1 test failed'; exit 1"),
         ("w", "echo 'FAILED tests/test_rate_limit.py::test_x' >&2; exit 1"),
+        ("w", "echo 'E  AssertionError: status 429 != 200' >&2; exit 1"),
+        ("w", "echo 'E  AssertionError: status 429 != 200'; exit 1"),
+        ("w", "echo 'FAILED: too many requests are let through by the limiter' >&2; exit 1"),
         ("rate_limit", "exit 1"),
         ("rate_limit", "sleep 30"),
     ] {
         let home = home();
         home.script("worker", &script(body));
         home.config(&format!(
-        ("w", "echo 'E  AssertionError: status 429 != 200' >&2; exit 1"),
-        ("w", "echo 'E  AssertionError: status 429 != 200'; exit 1"),
-        ("w", "echo 'FAILED: too many requests are let through by the limiter' >&2; exit 1"),
             "agents:\n  {alias}: {{ command: worker, output: text, timeout: 1s }}\ndefaultAgent: {alias}\n"
         ));
         let thread = home.start_counting(1, "count");

@@ -11,10 +11,9 @@ use jiff::{Timestamp, ToSpan};
 use uwf_core::failure_class::{FailureClass, FailureNotice};
 use uwf_core::failure_words::printed_notice;
 use uwf_core::limit_end::{ClockTime, LimitEnd, ZoneName};
-use uwf_core::view;
 
 use crate::error::{AttemptFailure, Error, ErrorCause, ErrorKind};
-use crate::root::agent_limits::LONGEST_LIMIT;
+use crate::root::agent_limits::{self, AgentLimit, LONGEST_LIMIT};
 use crate::root::ids;
 
 /// A usage limit whose end is unknown is assumed to last this long.
@@ -89,12 +88,28 @@ impl Error {
         self.with_last_words(printed_notice(last_part(text)))
     }
 
-    /// The agent has reached its usage limit, which ends at a time in Unix milliseconds. `notice` is what the agent said.
-    pub(crate) fn usage_limit(agent: &str, until: u64, notice: &str) -> Error {
+    /// Adds what a program that uwf does not know says about the failure among the work that it printed.
+    #[must_use]
+    pub fn with_last_printed_of_unknown(self, text: &str) -> Error {
+        let text = last_part(text);
+        match FailureNotice::read_of_unknown(text) {
+            notice @ FailureNotice { class: FailureClass::UsageLimit, .. } => self.with_notice(&notice),
+            _ => self.with_known_class(&FailureNotice::read_of_unknown(printed_notice(text))),
+        }
+    }
+
+    fn with_known_class(self, notice: &FailureNotice) -> Error {
+        if notice.class == FailureClass::Unknown { self } else { self.with_notice(notice) }
+    }
+
+    /// The agent has reached its usage limit. `notice` is what the agent said.
+    pub(crate) fn usage_limit(limit: &AgentLimit, notice: &str) -> Error {
+        let AgentLimit { agent, until, is_assumed } = limit;
         let said = if notice.is_empty() { String::new() } else { format!(": {notice}") };
-        let failure = AttemptFailure::new(FailureClass::UsageLimit, Some(until));
-        Error::limit(format!("agent `{agent}` is at its usage limit until {} UTC{said}", view::time(until)))
-            .with_failure(failure)
+        let failure =
+            AttemptFailure { is_assumed: *is_assumed, ..AttemptFailure::new(FailureClass::UsageLimit, Some(*until)) };
+        let message = agent_limits::at_limit(&format!("agent `{agent}`"), *until, *is_assumed);
+        Error::limit(format!("{message}{said}")).with_failure(failure)
     }
 
     /// Hints for a person about a usage limit of a thread's agent. The first one is about the thread with all its children.
@@ -173,6 +188,8 @@ fn clock_moment(clock: &ClockTime, now: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use uwf_core::view;
+
     use super::*;
 
     /// 2026-11-28 12:00 UTC.
@@ -196,6 +213,11 @@ mod tests {
             ("weekly limit reached, resets Dec 1 at 3pm (Europe/Berlin)", 74),
             ("usage limit; it will reset at 2026-11-28 22:00:00 +0800 CST", 2),
             ("usage limit reached|1795874400", 2),
+            ("weekly limit reached, resets Mon 12:00 AM (UTC)", 36),
+            ("weekly limit reached, resets Sat 3pm (UTC)", 3),
+            ("weekly limit reached, resets Sat 9am (UTC)", 7 * 24 - 3),
+            ("weekly limit reached, resets Dec 6 (UTC)", 7 * 24 + 12),
+            ("weekly limit reached, try again in 1 week 2 days", 9 * 24),
         ] {
             assert_eq!((until(text, NOON) - NOON) / HOUR, hours, "{text}");
         }
@@ -213,11 +235,6 @@ mod tests {
             "usage limit reached, resets 11:00 PM PST",
             "usage limit, try again in 90 days",
         ] {
-            ("weekly limit reached, resets Mon 12:00 AM (UTC)", 36),
-            ("weekly limit reached, resets Sat 3pm (UTC)", 3),
-            ("weekly limit reached, resets Sat 9am (UTC)", 7 * 24 - 3),
-            ("weekly limit reached, resets Dec 6 (UTC)", 7 * 24 + 12),
-            ("weekly limit reached, try again in 1 week 2 days", 9 * 24),
             assert_eq!(until(text, NOON) - NOON, HOUR / 4, "{text}");
         }
     }

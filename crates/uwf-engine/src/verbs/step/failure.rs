@@ -10,6 +10,7 @@ use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutp
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::{child_threads, environment, leftover};
 use crate::error::{AttemptFailure, Error, ErrorKind};
+use crate::root::agent_limits::AgentLimit;
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, MarkReason, ThreadMark};
@@ -156,7 +157,9 @@ impl StepInProgress<'_, '_> {
         match failure {
             Some(failure) => match failure.limit_end() {
                 Some(until) if error.kind != ErrorKind::Limit => {
-                    let limit = Error::usage_limit(&opened.agent.name, until, &error.message);
+                    let agent = opened.agent.name.clone();
+                    let limit = AgentLimit { agent, until, is_assumed: failure.is_assumed };
+                    let limit = Error::usage_limit(&limit, &error.message);
                     limit.hints(error.hints).hints(Error::limit_hints(self.thread.id.as_str()))
                 }
                 _ => error.with_failure(failure),

@@ -13,9 +13,10 @@ use crate::attempt::agents::AgentSpec;
 use crate::attempt::ended::stopped;
 use crate::attempt::recorded::{self, AttemptOutcome, FallbackReason};
 use crate::error::{AttemptFailure, Error, Result};
+use crate::root::agent_limits::{self, AgentLimit};
+use crate::root::ids;
 use crate::root::log::log;
 use crate::root::marks::{self, ThreadMark};
-use crate::root::{agent_limits, ids};
 
 /// The failed attempts of one step.
 #[derive(Debug, Default)]
@@ -99,8 +100,8 @@ impl StepInProgress<'_, '_> {
         let (mark, reason) = match other {
             Some(other) => (ThreadMark::Stuck, other),
             None => match self.first_limit(&role) {
-                Ok(Some((first, agent))) if first < until => {
-                    (ThreadMark::Limited, Error::usage_limit(&agent, first, "").hints(error.hints))
+                Ok(Some(first)) if first.until < until => {
+                    (ThreadMark::Limited, Error::usage_limit(&first, "").hints(error.hints))
                 }
                 _ => return error,
             },
@@ -153,29 +154,30 @@ impl StepInProgress<'_, '_> {
             return Err(error);
         }
         Err(match self.first_limit(role)? {
-            Some((until, agent)) => self.at_limit(role, &agent, until),
+            Some(limit) => self.at_limit(role, &limit),
             None => Error::agent_failed(format!("no agent is left for role `{role}`")),
         })
     }
 
-    /// The usage limit that ends first of the agents that can play a role: when it ends, and the name of its agent.
-    fn first_limit(&self, role: &str) -> Result<Option<(u64, String)>> {
+    /// The usage limit that ends first of the agents that can play a role.
+    fn first_limit(&self, role: &str) -> Result<Option<AgentLimit>> {
         if self.request.agent.is_some() {
             return Ok(None);
         }
         let failed = self.failed.borrow();
-        let until = |agent: &AgentSpec| {
-            let known = self.plan.usage_limit(self.home, agent).map(|limit| limit.until);
-            known.or_else(|| failed.given_up.get(&agent.name)?.limit_end())
+        let limit = |agent: AgentSpec| {
+            // The limit is recorded for the account, maybe by an agent of another name.
+            let known = self.plan.usage_limit(self.home, &agent).map(|limit| (limit.until, limit.is_assumed));
+            let of_error = |error: &Error| Some((error.limit_end()?, error.failure()?.is_assumed));
+            let (until, is_assumed) = known.or_else(|| failed.given_up.get(&agent.name).and_then(of_error))?;
+            Some(AgentLimit { agent: agent.name, until, is_assumed })
         };
-        let candidates = self.plan.candidates(role)?;
-        let limits = candidates.into_iter().filter_map(|agent| Some((until(&agent)?, agent.name)));
-        Ok(limits.min_by_key(|(until, _)| *until))
+        Ok(self.plan.candidates(role)?.into_iter().filter_map(limit).min_by_key(|limit| limit.until))
     }
 
     /// The refusal of an attempt by an agent that is at its usage limit. The thread is marked with it.
-    fn at_limit(&self, role: &str, agent: &str, until: u64) -> Error {
-        let error = Error::usage_limit(agent, until, "").hints(Error::limit_hints(self.thread.id.as_str()));
+    fn at_limit(&self, role: &str, limit: &AgentLimit) -> Error {
+        let error = Error::usage_limit(limit, "").hints(Error::limit_hints(self.thread.id.as_str()));
         self.mark_error(ThreadMark::Limited, role, &error);
         error
     }
@@ -184,7 +186,7 @@ impl StepInProgress<'_, '_> {
 /// Why an agent does not try again, after its last error.
 fn why(error: &Error) -> String {
     match error.limit_end() {
-        Some(until) => agent_limits::at_limit(until),
+        Some(until) => agent_limits::at_limit("it", until, error.failure().is_some_and(|failure| failure.is_assumed)),
         None => error.message.clone(),
     }
 }
