@@ -166,6 +166,12 @@ fn remove_elsewhere(context: &CommandContext, name: &str) -> Result<(), CommandE
     on_temporal::remove(context, name)
 }
 
+/// An error without hints about `--agent`, which `schedule create` does not have.
+fn without_agent_option(mut error: CommandError) -> CommandError {
+    error.hints.retain(|hint| !hint.contains("`--agent "));
+    error
+}
+
 fn unknown(name: &str) -> CommandError {
     CommandError::new(ErrorKind::NotFound, format!("this machine has no schedule `{name}`"))
         .hint("`uwf schedule list` shows the schedules")

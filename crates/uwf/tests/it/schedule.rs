@@ -175,9 +175,10 @@ fn refused_schedule_leaves_nothing() {
         refused.stderr
     };
     let (cron, task) = (["--cron", "0 9 * * 1"], ["-p", "x", "--set", "level=1"]);
-    assert!(with(&[&cron[..], &task].concat()).contains("no agent is configured"));
+    let unset = with(&[&cron[..], &task].concat());
+    assert!(unset.contains("no agent is configured") && !unset.contains("--agent"), "{unset}");
     home.config("agents: { w: { command: worker, output: text } }\ndefaultAgent: w\n");
-    assert!(with(&[&["--cron", "0 25 * * *"], &task[..]].concat()).contains("`25` is no hour"));
+    assert!(with(&[&["--cron", "0 25 * * *"], &task[..]].concat()).contains("`25` is not an hour: use 0 to 23"));
     assert!(with(&[&["--cron", "0 9 30 2 *"], &task[..]].concat()).contains("no month has such a day"));
     assert!(with(&[&cron[..], &["-p", "x"]].concat()).contains("level"));
     let zone = with(&[&["--cron", "CRON_TZ=Asia/Tokyo 0 9 * * *"], &task[..]].concat());

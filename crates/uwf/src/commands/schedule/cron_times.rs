@@ -21,7 +21,7 @@ const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 /// The values of one field, sorted; `None` for every value.
 type FieldValues = Option<Vec<u8>>;
 
-/// A field: its name, its smallest and largest value, and the names of its values, in their order.
+/// A field: one of its values in words, its smallest and largest value, and the names of its values, in their order.
 struct CronField {
     name: &'static str,
     from: u8,
@@ -30,12 +30,12 @@ struct CronField {
 }
 
 const FIELDS: [CronField; 5] = [
-    CronField { name: "minute", from: 0, to: 59, names: &[] },
-    CronField { name: "hour", from: 0, to: 23, names: &[] },
-    CronField { name: "day of the month", from: 1, to: 31, names: &[] },
-    CronField { name: "month", from: 1, to: 12, names: &MONTHS },
+    CronField { name: "a minute", from: 0, to: 59, names: &[] },
+    CronField { name: "an hour", from: 0, to: 23, names: &[] },
+    CronField { name: "a day of the month", from: 1, to: 31, names: &[] },
+    CronField { name: "a month", from: 1, to: 12, names: &MONTHS },
     // Sunday is 0 and 7.
-    CronField { name: "day of the week", from: 0, to: 7, names: &DAYS },
+    CronField { name: "a day of the week", from: 0, to: 7, names: &DAYS },
 ];
 
 /// The times of a cron expression.
@@ -175,7 +175,7 @@ impl CronField {
 
     fn refusal(&self, part: &str) -> String {
         let CronField { name, from, to, .. } = self;
-        format!("`{part}` is no {name}: those are {from} to {to}, ranges as {from}-{to}, and steps as */2")
+        format!("`{part}` is not {name}: use {from} to {to}, a range such as {from}-{to}, or a step such as */2")
     }
 }
 
@@ -209,13 +209,13 @@ mod tests {
         for (cron, expected) in [
             ("", "it has 0 fields instead of 5"),
             ("0 9 * *", "it has 4 fields instead of 5"),
-            ("60 9 * * *", "`60` is no minute: those are 0 to 59"),
-            ("0 -1 * * *", "`` is no hour"),
-            ("0 +1 * * *", "`+1` is no hour"),
-            ("0 9 0 * *", "`0` is no day of the month"),
-            ("0 9 * * fry", "`fry` is no day of the week"),
-            ("0 9 * * 5-1", "`5-1` is no day of the week"),
-            ("*/0 9 * * *", "`*/0` is no minute"),
+            ("60 9 * * *", "`60` is not a minute: use 0 to 59, a range such as 0-59, or a step such as */2"),
+            ("0 -1 * * *", "`` is not an hour"),
+            ("0 +1 * * *", "`+1` is not an hour"),
+            ("0 9 0 * *", "`0` is not a day of the month: use 1 to 31"),
+            ("0 9 * * fry", "`fry` is not a day of the week"),
+            ("0 9 * * 5-1", "`5-1` is not a day of the week"),
+            ("*/0 9 * * *", "`*/0` is not a minute"),
             ("0 9 30 2 *", "no month has such a day"),
             ("CRON_TZ=Mars/Base 0 9 * * *", "`Mars/Base` is not a time zone"),
             ("@sometimes", "`@sometimes` is not known"),

@@ -10,7 +10,7 @@ use uwf_engine::verbs::{kill, pause};
 use uwf_engine::views::show;
 use uwf_temporal::TemporalSchedule;
 
-use super::{CreateArgs, ScheduleRow, left_out_in_words};
+use super::{CreateArgs, ScheduleRow, left_out_in_words, without_agent_option};
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::start::{self, StartFollowUp};
 use crate::context::CommandContext;
@@ -28,7 +28,9 @@ pub(super) fn create(context: &CommandContext, args: CreateArgs) -> CommandResul
     warn_of_unknown_address(context)?;
     let options =
         start::StartOptions { prompt: Some(prompt), input, no_worktree: true, ..start::StartOptions::default() };
-    let template = start::begin(context, &workflow, options, StartFollowUp::Nothing, NoAsk { no_ask: true })?.thread;
+    let template = start::begin(context, &workflow, options, StartFollowUp::Nothing, NoAsk { no_ask: true })
+        .map_err(without_agent_option)?
+        .thread;
     let made = (|| {
         let reason = format!("schedule {name} starts threads from it");
         pause::pause(&context.home, &template, Some(&reason), None)?;

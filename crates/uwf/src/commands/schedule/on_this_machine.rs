@@ -15,7 +15,7 @@ use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
 use super::cron_times::CronTimes;
 use super::system_timer::{self, TimedCommand, TimerStatus};
-use super::{CreateArgs, ScheduleRow, left_out_in_words, unknown};
+use super::{CreateArgs, ScheduleRow, left_out_in_words, unknown, without_agent_option};
 use crate::commands::thread::args::no_ask::NoAsk;
 use crate::commands::thread::start::{self, StartFollowUp, StartOptions, ThreadTask};
 use crate::context::CommandContext;
@@ -52,7 +52,8 @@ pub(super) fn create(context: &CommandContext, timer: MachineTimer, args: Create
         left_out: 0,
     };
     let follows = StartFollowUp::Steps { until: None, steps: None };
-    start::check_task(context, &workflow, ThreadTask { prompt, input }, StartOptions::default(), follows)?;
+    start::check_task(context, &workflow, ThreadTask { prompt, input }, StartOptions::default(), follows)
+        .map_err(without_agent_option)?;
 
     let mut held = HeldSchedules::hold(&context.home)?;
     if held.by_name.contains_key(&name) {
