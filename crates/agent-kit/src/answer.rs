@@ -21,6 +21,8 @@ pub struct AgentAnswer {
     pub source: String,
     /// The agent's own session id.
     pub session_id: Option<String>,
+    /// The model that the agent's program reported.
+    pub model: Option<String>,
     /// Whether the session was continued from an earlier visit of the role.
     pub is_resumed: bool,
     /// Token counts of the whole run.
@@ -39,8 +41,9 @@ impl AgentAnswer {
     #[must_use]
     pub fn after(self, given_up: LiveTrace) -> AgentAnswer {
         let total = self.tokens.map(|tokens| (tokens, self.turns.len()));
-        let LiveTrace { turns, total, .. } = LiveTrace { turns: self.turns, session: None, total }.after(given_up);
-        AgentAnswer { turns, tokens: total.map(|(tokens, _)| tokens), ..self }
+        let own = LiveTrace { turns: self.turns, session: None, model: self.model, total };
+        let LiveTrace { turns, model, total, .. } = own.after(given_up);
+        AgentAnswer { turns, model, tokens: total.map(|(tokens, _)| tokens), ..self }
     }
 
     /// An answer that is the role's output.

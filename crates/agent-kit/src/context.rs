@@ -9,6 +9,7 @@ use serde_json::Value;
 use uwf_core::config::{DEFAULT_PROMPT_BUDGET, OutputMode};
 use uwf_core::node::{self, ContentNode, ReactSession, StepNode, TypedPayload};
 use uwf_core::prompt::{AgentPrompt, AnswerForm, PromptInput, branch_brief, brief, build};
+use uwf_core::spending;
 use uwf_core::thread::{QuestionReply, Step, ThreadId};
 use uwf_core::workflow::Role;
 use uwf_engine::attempt::processes;
@@ -249,12 +250,13 @@ impl<'h> AgentContext<'h> {
         Ok(session.session_id.filter(|id| is_own && is_session_id(id)))
     }
 
-    /// Whether a stored agent is this attempt's agent, in any version.
+    /// Whether a stored agent is this attempt's agent, in any version and with any model that its program reported.
     pub(crate) fn is_own_agent(&self, opened: &AttemptOpening, stored: NodeHash) -> Result<bool> {
         let stored: node::AgentNode = nodes::typed(self.thread.home().store(), stored)?;
         let unversioned = |agent: node::AgentNode| node::AgentNode { version: None, ..agent };
+        let own = unversioned(spending::with_reported_model(opened.agent.payload(), stored.model.as_deref()));
         // Redact it like the stored one: an agent's arguments may contain a secret.
-        let own = self.redactor()?.draft(unversioned(opened.agent.payload()).draft());
+        let own = self.redactor()?.draft(own.draft());
         Ok(own.hash() == unversioned(stored).draft().hash())
     }
 

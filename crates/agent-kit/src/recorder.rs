@@ -40,6 +40,7 @@ impl TurnRecorder {
             let begun =
                 LiveTraceWriter::begin_given_up(&context.output_files()?).map(|writer| recorder.writer = Some(writer));
             recorder.check(begun);
+            recorder.model(session.model.as_deref());
             session.turns.iter().for_each(|turn| recorder.turn(turn));
             recorder.total(session.tokens().as_ref());
         }
@@ -57,6 +58,7 @@ impl TurnRecorder {
         }
         let mut recorder = TurnRecorder::begin(context, &answer.source)?;
         recorder.session(&answer.source, answer.session_id.as_deref());
+        recorder.model(answer.model.as_deref());
         answer.turns.iter().for_each(|turn| recorder.turn(turn));
         recorder.total(answer.tokens.as_ref());
         if context.attempt().is_some() {
@@ -85,6 +87,12 @@ impl TurnRecorder {
     pub fn resumed_session(&mut self, source: &str, id: Option<&str>, turns_before: usize) {
         let session = TracedSession { source: source.to_owned(), id: id.map(str::to_owned), turns_before };
         let done = self.writer.as_mut().map_or(Ok(()), |writer| writer.session(session));
+        self.check(done);
+    }
+
+    /// Sets the model, if the agent's program reports it.
+    pub fn model(&mut self, model: Option<&str>) {
+        let done = model.zip(self.writer.as_mut()).map_or(Ok(()), |(model, writer)| writer.model(model));
         self.check(done);
     }
 

@@ -10,6 +10,7 @@ use uwf_core::config::ExtractRungs;
 use uwf_core::extract::ExtractionFailure;
 use uwf_core::node::{self, ExtractedBy, ReactSession, ResumedSession, TokenCounts, TypedPayload};
 use uwf_core::prompt::AnswerForm;
+use uwf_core::spending;
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::QuestionReply;
 use uwf_engine::attempt::agent_process;
@@ -278,7 +279,8 @@ fn store(
 ) -> Result<NodeHash> {
     let mut batch = NodeBatch::default();
     let raw = batch.content(redactor.text(&answer.raw));
-    let agent_hash = batch.add(redactor.draft(agent(context).draft()));
+    let agent_hash =
+        batch.add(redactor.draft(spending::with_reported_model(agent(context), answer.model.as_deref()).draft()));
     let output = self::output(&mut batch, context, &extracted, redactor)?;
     let turns = answer.turns.iter().map(|turn| batch.turn(turn, redactor)).collect();
     let mut attempts = context.attempt().map(|attempt| attempt.opened.earlier.clone()).unwrap_or_default();

@@ -297,6 +297,7 @@ fn answer_of(
         duration_ms,
         source: trace.source,
         session_id: trace.session_id,
+        model: trace.model,
         tokens: trace.tokens,
         ..AgentAnswer::text(raw)
     })

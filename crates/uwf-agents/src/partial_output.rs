@@ -21,6 +21,7 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let trace = trace.with_input(&prompt.texts());
     let mut recorder = TurnRecorder::begin(&context, &trace.source)?;
     recorder.session(&trace.source, trace.session_id.as_deref());
+    recorder.model(trace.model.as_deref());
     trace.turns.iter().for_each(|turn| recorder.turn(turn));
     recorder.total(trace.tokens.as_ref());
     Ok(())

@@ -36,8 +36,8 @@ impl Agent for ReextractAgent {
             return Ok(AgentAnswer { raw, source, ..AgentAnswer::value(value) });
         }
         let answer = match command::printed_trace(agent, &raw)? {
-            Some(ParsedTrace { answer, last_said, turns, session_id, .. }) => {
-                AgentAnswer { turns, session_id, ..AgentAnswer::text(answer.or(last_said).unwrap_or(raw)) }
+            Some(ParsedTrace { answer, last_said, turns, session_id, model, .. }) => {
+                AgentAnswer { turns, session_id, model, ..AgentAnswer::text(answer.or(last_said).unwrap_or(raw)) }
             }
             None => AgentAnswer::text(raw),
         };

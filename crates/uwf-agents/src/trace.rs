@@ -77,6 +77,11 @@ pub(crate) trait TraceEventReader: Send {
     /// A turn as it is now. Only the newest one may still grow.
     fn turn(&self, number: usize) -> Option<AgentTurn>;
 
+    /// The model so far; `None` if the format does not name it.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
     /// The trace, after the last event.
     fn into_trace(self) -> ParsedTrace
     where
@@ -240,6 +245,8 @@ pub struct ParsedTrace {
     pub tokens: Option<TokenCounts>,
     /// The agent's own session id.
     pub session_id: Option<String>,
+    /// The model that the program reports.
+    pub model: Option<String>,
     /// Wall time of the session, milliseconds.
     pub duration_ms: Option<u64>,
     /// How its last turn ended.
@@ -260,7 +267,7 @@ impl ParsedTrace {
     /// This trace as an attempt records it.
     pub(crate) fn into_recorded(self) -> live_trace::LiveTrace {
         let total = self.tokens.map(|tokens| (tokens, self.turns.len()));
-        live_trace::LiveTrace { turns: self.turns, session: None, total }
+        live_trace::LiveTrace { turns: self.turns, session: None, model: self.model, total }
     }
 
     /// Replaces the text of an input by its parts, which are stored already and shared with other prompts. The same text in one piece would

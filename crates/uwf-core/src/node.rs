@@ -272,7 +272,7 @@ pub struct AgentNode {
     /// Version the agent reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Model alias that was passed to it.
+    /// Model alias that was passed to it; otherwise the model that its program reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }

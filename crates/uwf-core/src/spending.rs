@@ -133,17 +133,44 @@ impl SpendingAgent {
     #[must_use]
     pub fn from_agent(agent: &node::AgentNode, config: &UwfConfig) -> SpendingAgent {
         let command = agent.command.as_str();
-        let configured = agent.config.get("model").and_then(|model| model.as_str()).map(str::to_owned);
         // A command whose exit code is its output, such as a test run.
         let is_exit = agent.config.get("output").is_some_and(|output| output == OutputMode::Exit.as_str());
         let by_arguments = || model_option::in_arguments(command, &agent.args);
+        let own = agent.model.clone().or_else(|| configured_model(agent));
+        let is_alias = own.as_ref().is_some_and(|model| config.models.contains_key(model));
+        // The program may report another name of this model, for which the configuration has no price.
+        let priced = by_arguments().filter(|name| !is_alias && has_own_price(config, name));
         let by_default = || config.default_model.clone().filter(|_| WITH_DEFAULT_MODEL.contains(&command));
         SpendingAgent {
             alias: Some(agent.name.clone()),
-            model: agent.model.clone().or(configured).or_else(by_arguments).or_else(by_default),
+            model: priced.or(own).or_else(by_arguments).or_else(by_default),
             is_free: WITHOUT_MODEL.contains(&command) || is_exit,
         }
     }
+}
+
+/// An agent with the model that its program reported, unless its settings name one with a price of its own.
+#[must_use]
+pub fn with_reported_model(agent: node::AgentNode, reported: Option<&str>) -> node::AgentNode {
+    // Short names such as `opus` have no list price, because each release of the program gives them another meaning.
+    let by_arguments = || model_option::in_arguments(&agent.command, &agent.args);
+    let is_named = agent.model.is_some()
+        || configured_model(&agent).is_some()
+        || by_arguments().is_some_and(|name| ListPrices::shipped().price(&name).is_some());
+    match reported.filter(|_| !is_named) {
+        Some(reported) => node::AgentNode { model: Some(reported.to_owned()), ..agent },
+        None => agent,
+    }
+}
+
+/// The model in the `config` of an agent.
+fn configured_model(agent: &node::AgentNode) -> Option<String> {
+    agent.config.get("model").and_then(|model| model.as_str()).map(str::to_owned)
+}
+
+/// Whether the configuration itself has a price for this name.
+fn has_own_price(config: &UwfConfig, name: &str) -> bool {
+    config.prices.as_ref().is_some_and(|prices| prices.models.contains_key(name))
 }
 
 /// The price of a model. The configuration lists it by its alias or by the provider's name; otherwise its list price applies.

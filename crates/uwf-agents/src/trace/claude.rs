@@ -23,6 +23,9 @@ const DENIALS: [&str; 4] = [
     "The user doesn't want to proceed with this tool use",
 ];
 
+/// The model of messages that Claude Code wrote itself.
+const SYNTHETIC: &str = "<synthetic>";
+
 pub(super) fn is_event(event: &Value) -> bool {
     let has_message = event.get("message").is_some_and(|message| !text(message, "role").is_empty());
     match text(event, "type") {
@@ -37,6 +40,8 @@ pub(super) fn is_event(event: &Value) -> bool {
 pub(super) struct ClaudeEventReader {
     turns: TraceTurnCollector,
     session_id: Option<String>,
+    /// The model of the newest message, or of the session before its first one.
+    model: Option<String>,
     /// Id of the current message.
     message: String,
     usage: HashMap<String, TokenCounts>,
@@ -59,6 +64,7 @@ impl TraceEventReader for ClaudeEventReader {
             return;
         }
         let body = &event["message"];
+        self.model = model_of(event).or(self.model.take());
         match text(event, "type") {
             "assistant" => {
                 let id = text(body, "id");
@@ -96,11 +102,16 @@ impl TraceEventReader for ClaudeEventReader {
         Some(turn)
     }
 
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
     fn into_trace(self) -> ParsedTrace {
         let is_file = self.result.is_none() && self.is_session_file;
         let source = if is_file { "session-file" } else { "stdout" };
-        let ClaudeEventReader { session_id, ending, notice, .. } = self;
-        let trace = self.turns.into_trace(source, ParsedTrace { session_id, ending, notice, ..ParsedTrace::default() });
+        let ClaudeEventReader { session_id, model, ending, notice, .. } = self;
+        let trace =
+            self.turns.into_trace(source, ParsedTrace { session_id, model, ending, notice, ..ParsedTrace::default() });
         let trace = match &self.result {
             Some(result) if self.is_over => concluded(trace, result),
             // A turn began after the totals.
@@ -125,10 +136,19 @@ fn without_first_counts(mut trace: ParsedTrace) -> ParsedTrace {
 
 /// The ending of a message. A synthetic message is from Claude Code itself, because the API failed.
 fn ending_of(message: &Value) -> TraceEnding {
-    if text(message, "model") == "<synthetic>" {
+    if text(message, "model") == SYNTHETIC {
         return TraceEnding::failed(Some(content(message.get("content"))).filter(|said| !said.is_empty()));
     }
     TraceEnding::from_word(text(message, "stop_reason"))
+}
+
+/// The model that an event names: the session's at its beginning, or the model of a message.
+fn model_of(event: &Value) -> Option<String> {
+    let named = match text(event, "type") {
+        "system" => event,
+        _ => &event["message"],
+    };
+    some_text(named, "model").filter(|model| model != SYNTHETIC)
 }
 
 /// Whether an event is from a sub-agent. The result of the tool that called the sub-agent covers it.

@@ -27,6 +27,8 @@ struct PrintedTraceFollower {
     events: Box<dyn TraceEventReader>,
     prompt: AgentPrompt,
     recorder: TurnRecorder,
+    /// The model that was recorded.
+    model: Option<String>,
     /// Number of recorded turns that are over.
     recorded: usize,
 }
@@ -49,6 +51,7 @@ pub(crate) fn during<R>(
         events,
         prompt: prompt.clone(),
         recorder: TurnRecorder::begin(context, FOLLOWED)?,
+        model: None,
         recorded: 0,
     };
     let (end, is_over) = channel();
@@ -71,6 +74,10 @@ impl PrintedTraceFollower {
     fn read_news(&mut self) -> std::io::Result<()> {
         let mut file = regular::open(&self.path)?;
         if self.new_events(&mut file)? {
+            if let Some(model) = self.events.model().filter(|model| self.model.as_deref() != Some(*model)) {
+                self.recorder.model(Some(model));
+                self.model = Some(model.to_owned());
+            }
             self.record();
         }
         Ok(())

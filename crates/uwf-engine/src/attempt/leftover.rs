@@ -18,6 +18,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use json_cas::{NameVersion, NodeHash, StoreError};
 use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::node::{self, TypedPayload};
+use uwf_core::spending;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agent_process::{self, SignalListener};
@@ -246,9 +247,10 @@ pub fn fail(
     let _hold = home.hold_nodes()?;
     let keep = |lead: &str, trace: &LiveTrace| {
         let mut batch = NodeBatch::default();
+        let agent = spending::with_reported_model(opened.agent.payload(), trace.model.as_deref());
         let node = node::AttemptNode {
             role: opened.role.clone(),
-            agent: batch.add(redactor.draft(opened.agent.payload().draft())),
+            agent: batch.add(redactor.draft(agent.draft())),
             raw: batch.content(format!("{lead}{raw}")),
             stderr: batch.content(format!("{lead}{stderr}")),
             exit_code,

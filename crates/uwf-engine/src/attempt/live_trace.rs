@@ -9,6 +9,7 @@
 //! | `{"text": "…"}` | the next text; texts are numbered from 0 and each is written once, so the file grows linearly |
 //! | `{"turn": {…}}` | a finished turn, with its texts by number |
 //! | `{"session": {…}}` | the source of the trace, and the agent's own session id |
+//! | `{"model": "…"}` | the model, as the agent reports it; the last one counts |
 //! | `{"total": {…}}` | tokens and cost of all turns so far, as the agent reports them |
 //!
 //! `attempts/<id>.given-up` has the same lines for a session that the agent abandoned for a new one. Its turns were
@@ -49,6 +50,7 @@ enum LiveTraceLine {
     Text(String),
     Turn(StoredTurn),
     Session(TracedSession),
+    Model(String),
     Total(TokenCounts),
 }
 
@@ -125,6 +127,11 @@ impl LiveTraceWriter {
     /// Writes the session of the trace; the last one written counts.
     pub fn session(&mut self, session: TracedSession) -> Result<()> {
         self.write(&LiveTraceLine::Session(session))
+    }
+
+    /// Writes the model, as the agent reports it; the last one written counts.
+    pub fn model(&mut self, model: &str) -> Result<()> {
+        self.write(&LiveTraceLine::Model(model.to_owned()))
     }
 
     /// Continues the trace of an attempt.
@@ -215,6 +222,8 @@ pub struct LiveTrace {
     pub turns: Vec<AgentTurn>,
     /// Their session, if the file names it.
     pub session: Option<TracedSession>,
+    /// Their model, if the agent reports it.
+    pub model: Option<String>,
     /// Reported total, and the number of turns that it covers.
     pub total: Option<(TokenCounts, usize)>,
 }
@@ -259,7 +268,8 @@ impl LiveTrace {
         };
         let turns: Vec<AgentTurn> = given_up.turns.into_iter().chain(self.turns).collect();
         let total = total.map(|total| (total, turns.len()));
-        LiveTrace { turns, session: self.session.or(given_up.session), total }
+        let (session, model) = (self.session.or(given_up.session), self.model.or(given_up.model));
+        LiveTrace { turns, session, model, total }
     }
 
     /// Moves the total, if it is known, to the last turn.
@@ -272,8 +282,8 @@ impl LiveTrace {
 
 /// Reads the trace of the session that the agent gave up, if there is one.
 pub(crate) fn read_given_up(files: &AttemptOutputFiles) -> LiveTrace {
-    let ParsedLiveTrace { turns, session, total, .. } = ParsedLiveTrace::read(&files.given_up);
-    LiveTrace { turns, session, total }
+    let ParsedLiveTrace { turns, session, model, total, .. } = ParsedLiveTrace::read(&files.given_up);
+    LiveTrace { turns, session, model, total }
 }
 
 /// Removes the trace of the session that the agent gave up, because its turns are in the main trace.
@@ -285,11 +295,11 @@ pub fn forget_given_up(files: &AttemptOutputFiles) {
 /// Reads the whole trace of an attempt, skipping incomplete and unknown lines. To watch a running agent, follow the
 /// trace instead.
 pub fn read(files: &AttemptOutputFiles) -> LiveTrace {
-    let ParsedLiveTrace { texts, mut turns, session, total } = ParsedLiveTrace::read(&files.trace);
+    let ParsedLiveTrace { texts, mut turns, session, model, total } = ParsedLiveTrace::read(&files.trace);
     let under_way: Option<StoredTurn> = serde_json::from_str(&beginning(&files.turn)).ok();
     let open = under_way.filter(|stored| stored.number == turns.len()).and_then(|stored| turn(stored, &texts));
     turns.extend(open);
-    LiveTrace { turns, session, total }
+    LiveTrace { turns, session, model, total }
 }
 
 /// The parsed lines of a trace.
@@ -298,6 +308,7 @@ struct ParsedLiveTrace {
     texts: Vec<Arc<str>>,
     turns: Vec<AgentTurn>,
     session: Option<TracedSession>,
+    model: Option<String>,
     total: Option<(TokenCounts, usize)>,
 }
 
@@ -311,6 +322,7 @@ impl ParsedLiveTrace {
                     read.turns.extend(turn(stored, &read.texts));
                 }
                 Ok(LiveTraceLine::Session(session)) => read.session = Some(session),
+                Ok(LiveTraceLine::Model(model)) => read.model = Some(model),
                 Ok(LiveTraceLine::Total(total)) => read.total = Some((total, read.turns.len())),
                 Ok(LiveTraceLine::Turn(_)) | Err(_) => {}
             }
@@ -388,7 +400,10 @@ mod tests {
         assert_eq!(read(&files).turns, std::slice::from_ref(&first), "the turn under way is over");
         let second = turn(&[&long, "I look", "result of ls"], "", &["cat", "ls"]);
         writer.under_way(&second).unwrap();
-        assert_eq!(read(&files), LiveTrace { turns: vec![first, second], session: Some(session), total: None });
+        assert_eq!(
+            read(&files),
+            LiveTrace { turns: vec![first, second], session: Some(session), ..LiveTrace::default() }
+        );
         assert!(files.trace.metadata().unwrap().len() < 2 * long.len() as u64);
     }
 

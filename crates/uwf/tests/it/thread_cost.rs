@@ -261,3 +261,38 @@ fn model_of_a_role_has_its_price() {
     let arguments = std::fs::read_to_string(home.work().join("arguments")).unwrap();
     assert_eq!(arguments, "--model claude-sonnet-4-5\n--model claude-opus-4-5\n");
 }
+
+#[test]
+fn reported_model_has_its_price() {
+    let home = home();
+    let usage = json!({ "input_tokens": 1_000_000, "output_tokens": 100_000 });
+    let content = json!([{ "type": "text", "text": "---\nn: 1\n---" }]);
+    let lines = [
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "model": "sonnet" }),
+        json!({ "type": "assistant", "message": {
+            "id": "m", "role": "assistant", "model": "claude-sonnet-4-5", "content": content, "usage": usage
+        } }),
+        json!({ "type": "result", "subtype": "success", "is_error": false, "result": "---\nn: 1\n---", "usage": usage }),
+    ];
+    let print = |lines: &[Value]| {
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        format!("#!/bin/sh\ncat > /dev/null\ncat <<'E'\n{}\nE\n", lines.join("\n"))
+    };
+    home.config(
+        "killGrace: 1\nagents:\n  c: { command: claude, output: text, timeout: 1s, config: { trace: claude } }\n\
+         \x20 s: { command: claude, args: [--model, sonnet], output: text, config: { trace: claude } }\ndefaultAgent: c\n",
+    );
+    home.put("count-rounds", &counting_workflow(1));
+    let rows = |agent: &str, code: i32| {
+        let thread = text(&home.json(&["thread", "start", "count-rounds", "-p", "x", "--agent", agent]), "thread");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(code));
+        let report = costs(&home, &[&thread, "--by", "model"]);
+        json!([report["rows"][0]["name"], report["rows"][0]["cost"], report["total"]["tokens"]["input"]])
+    };
+    home.script("claude", &print(&lines));
+    let list = json!([{ "currency": "USD", "amount": 4.5, "from": "list" }]);
+    assert_eq!(rows("c", 0), json!(["claude-sonnet-4-5", list, 1_000_000]));
+    assert_eq!(rows("s", 0), json!(["claude-sonnet-4-5", list, 1_000_000]), "a short name has no list price");
+    home.script("claude", &format!("{}sleep 60\n", print(&lines[..2])));
+    assert_eq!(rows("c", 40)[0], "claude-sonnet-4-5", "the attempt had no result");
+}

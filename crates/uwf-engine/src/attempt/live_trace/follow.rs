@@ -158,7 +158,10 @@ impl LiveTraceTexts<'_> {
         self.file.as_ref()?.read_exact_at(&mut line, offset).ok()?;
         match serde_json::from_str(&String::from_utf8_lossy(&line)) {
             Ok(LiveTraceLine::Text(text)) => Some(text),
-            Ok(LiveTraceLine::Turn(_) | LiveTraceLine::Session(_) | LiveTraceLine::Total(_)) | Err(_) => None,
+            Ok(
+                LiveTraceLine::Turn(_) | LiveTraceLine::Session(_) | LiveTraceLine::Model(_) | LiveTraceLine::Total(_),
+            )
+            | Err(_) => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
 use uwf_core::node::TokenCounts;
-use uwf_core::spending::{AttemptUsage, SpendingAgent};
+use uwf_core::spending::{self, AttemptUsage, SpendingAgent};
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::live_trace::{self, LiveTrace};
@@ -29,7 +29,8 @@ pub(super) fn run(home: &Home, config: &UwfConfig, thread: &ThreadId, head: Node
     let given_up = live_trace::read_given_up(&files);
     let trace = live_trace::read(&files);
     let trace = if given_up.is_empty() { trace } else { trace.after(given_up) };
-    let SpendingAgent { alias, model, is_free } = SpendingAgent::from_agent(&opened.agent.payload(), config);
+    let agent = spending::with_reported_model(opened.agent.payload(), trace.model.as_deref());
+    let SpendingAgent { alias, model, is_free } = SpendingAgent::from_agent(&agent, config);
     let now = ids::now_ms();
     let run = AttemptUsage {
         tokens: trace.tokens().or_else(|| of_counted_turns(&trace)),

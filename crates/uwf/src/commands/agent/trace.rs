@@ -44,6 +44,7 @@ pub(super) fn with(answer: AgentAnswer, trace: Option<ParsedTrace>) -> AgentAnsw
         tokens: trace.tokens,
         source: trace.source,
         session_id: answer.session_id.or(trace.session_id),
+        model: trace.model,
         duration_ms: if answer.duration_ms == 0 { trace.duration_ms.unwrap_or(0) } else { answer.duration_ms },
         ..answer
     }
