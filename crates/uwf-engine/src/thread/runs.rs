@@ -44,6 +44,8 @@ pub(crate) struct KnownRun {
     pub(crate) model: Option<String>,
     /// When its node was stored, in Unix milliseconds.
     pub(crate) at_ms: u64,
+    /// Its node, if it is a failed attempt.
+    pub(crate) attempt: Option<NodeHash>,
 }
 
 /// The known runs of a step.
@@ -96,7 +98,7 @@ impl<'h> RunReader<'h> {
             self.tokens(session.tokens.as_ref().map(|whole| without(whole, reading.as_ref())), own);
         let duration_ms = session.duration_ms;
         let run = AttemptUsage { tokens, is_partial, duration_ms, is_free, reading, ..AttemptUsage::default() };
-        let own = KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp };
+        let own = KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp, attempt: None };
         // The session of a failed branch is not a run: its own thread has the runs.
         let mut runs = if failed_branch.is_some() { Vec::new() } else { vec![own] };
         let mut unreadable = None;
@@ -124,7 +126,8 @@ impl<'h> RunReader<'h> {
             turns.iter().filter_map(|turn| self.turn(*turn)).map(|turn| turn.latency_ms).fold(0, number::sum);
         let run =
             AttemptUsage { tokens, is_partial, duration_ms, has_failed: true, is_free, ..AttemptUsage::default() };
-        Ok(Some(KnownRun { run, role: attempt.role, agent: alias, model, at_ms: node.timestamp }))
+        let (role, at_ms) = (attempt.role, node.timestamp);
+        Ok(Some(KnownRun { run, role, agent: alias, model, at_ms, attempt: Some(hash) }))
     }
 
     /// The tokens of a run: the total if counted, or else the sum of its turns; and whether some are missing.
@@ -193,7 +196,7 @@ fn failed_branch(session: &node::ReactSession, at_ms: u64) -> Option<KnownRun> {
         has_failed: true,
         ..AttemptUsage::default()
     };
-    Some(KnownRun { run, role: session.role.clone(), agent: None, model: None, at_ms })
+    Some(KnownRun { run, role: session.role.clone(), agent: None, model: None, at_ms, attempt: None })
 }
 
 /// Subtracts the reading of the answer from the usage of a run. A sum includes the known part of the reading.
@@ -212,6 +215,6 @@ fn without(whole: &TokenCounts, reading: Option<&ExtractionUsage>) -> TokenCount
 
 /// A run recorded by another program: nothing else is known about it.
 fn foreign(step: StepNode, detail: &Node) -> KnownRun {
-    let agent = Some(step.agent);
-    KnownRun { run: AttemptUsage::default(), role: step.role, agent, model: None, at_ms: detail.timestamp }
+    let (run, agent) = (AttemptUsage::default(), Some(step.agent));
+    KnownRun { run, role: step.role, agent, model: None, at_ms: detail.timestamp, attempt: None }
 }

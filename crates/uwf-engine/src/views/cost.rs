@@ -4,6 +4,7 @@
 //! Each failed attempt takes one read, and one for each of its turns. An attempt in progress counts with what its trace says so far. A step that several threads share is read once, and counts once in
 //! the total.
 
+mod attempt_times;
 mod csv;
 mod group_place;
 mod in_progress;
@@ -201,8 +202,14 @@ pub fn of_thread(now: &ThreadNow<'_>, config: &UwfConfig, by: CostBy) -> CostRep
 pub fn of_step(home: &Home, config: &UwfConfig, step: NodeHash) -> SpendingTotals {
     let mut memory = CostMemory::default();
     let mut ledger = CostLedger::new(home, config, &CostRequest::default(), &mut memory);
-    let mut account =
-        CostAccount { row: (None, None), workflow: None, place: GroupPlace::default(), labels: Vec::new(), why: None };
+    let mut account = CostAccount {
+        thread: None,
+        row: (None, None),
+        workflow: None,
+        place: GroupPlace::default(),
+        labels: Vec::new(),
+        why: None,
+    };
     ledger.step(&mut account, step, 0);
     if account.why.is_some() {
         ledger.total.add_unknown();
@@ -283,6 +290,13 @@ impl CostReader<'_> {
         let runs = runs.unwrap_or_else(|error| StepRuns { unreadable: Some(error), ..StepRuns::default() });
         self.memory.keep_step(step, runs)
     }
+
+    /// A failed attempt with the time that the record of its thread has; `None` for any other run, or if no record has its time.
+    fn with_duration(&mut self, thread: Option<&ThreadId>, known: &KnownRun) -> Option<AttemptUsage> {
+        let (thread, attempt) = (thread?, known.attempt?);
+        let duration_ms = self.memory.attempt_times(self.home, thread).of(attempt)?;
+        Some(AttemptUsage { duration_ms, ..known.run.clone() })
+    }
 }
 
 /// The subject of a row and, for a thread, the name of its workflow.
@@ -315,6 +329,8 @@ struct CostLedger<'h> {
 
 /// The thread whose steps are being added up.
 struct CostAccount {
+    /// The thread whose record has the times of failed attempts.
+    thread: Option<ThreadId>,
     /// Key of its row.
     row: RowKey,
     /// The workflow of the current steps: the thread's, or a child thread's.
@@ -366,7 +382,8 @@ impl<'h> CostLedger<'h> {
         let outside = GroupPlace::default();
         let place = if self.names_places { outside.of_child(self.reader.home, thread) } else { outside };
         let labels = if self.by == CostBy::Label { self.labels(thread) } else { Vec::new() };
-        let mut account = CostAccount { row, workflow: line.workflow.clone(), place, labels, why: None };
+        let (thread_id, workflow) = (Some(thread.clone()), line.workflow.clone());
+        let mut account = CostAccount { thread: thread_id, row, workflow, place, labels, why: None };
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
@@ -445,9 +462,10 @@ impl<'h> CostLedger<'h> {
             Ok(children) => children,
             Err(error) => return account.why = Some(error.to_string()),
         };
-        let (own, place) = (account.workflow.clone(), account.place.clone());
+        let (own, place, parent) = (account.workflow.clone(), account.place.clone(), account.thread.clone());
         for child in children.iter().filter(|_| depth < nodes::MAX_NESTING) {
             account.place = if self.by == CostBy::Branch { place.of_child(home, &child.id) } else { place.clone() };
+            account.thread = Some(child.id.clone());
             match self.reader.line(child) {
                 Ok(line) => {
                     account.workflow.clone_from(&line.workflow);
@@ -461,7 +479,7 @@ impl<'h> CostLedger<'h> {
             self.in_progress(account, &child.id, child.head);
             self.children_without_step(account, &child.id, child.head, depth + 1);
         }
-        (account.workflow, account.place) = (own, place);
+        (account.workflow, account.place, account.thread) = (own, place, parent);
     }
 
     /// Adds the failed attempts since the newest step, which belong to no step yet.
@@ -489,14 +507,16 @@ impl<'h> CostLedger<'h> {
         if !(self.since..self.until).contains(&known.at_ms) {
             return;
         }
+        let timed = self.reader.with_duration(account.thread.as_ref(), known);
+        let run = timed.as_ref().unwrap_or(&known.run);
         let prices = spending::run_prices(self.config, known.model.as_deref());
         let reader = spending::reading_model(self.config).map(str::to_owned);
-        let alone = AttemptUsage { reading: None, ..known.run.clone() };
+        let alone = AttemptUsage { reading: None, ..run.clone() };
         if is_new {
-            self.total.add(&known.run, prices);
+            self.total.add(run, prices);
             let (mut of_agent, mut of_reading) = (SpendingTotals::default(), SpendingTotals::default());
             of_agent.add(&alone, prices);
-            known.run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
+            run.reading.iter().for_each(|reading| of_reading.add_reading(reading, prices.reading));
             let unpriced = [(of_agent, &known.model), (of_reading, &reader)].into_iter();
             self.unpriced.extend(unpriced.filter(|(spent, _)| spent.cost_unknown > 0).map(|(_, model)| model.clone()));
         }
@@ -508,7 +528,7 @@ impl<'h> CostLedger<'h> {
             CostBy::Branch => (Some(account.place.path.clone().unwrap_or_else(|| known.role.clone())), None),
             CostBy::Agent => (known.agent.clone(), None),
             CostBy::Model => {
-                if let Some(reading) = &known.run.reading {
+                if let Some(reading) = &run.reading {
                     self.rows.entry((reader, None)).or_default().add_reading(reading, prices.reading);
                 }
                 self.rows.entry((known.model.clone(), None)).or_default().add(&alone, prices);
@@ -517,14 +537,14 @@ impl<'h> CostLedger<'h> {
             CostBy::Workflow => (account.workflow.clone(), None),
             CostBy::Label if !account.labels.is_empty() => {
                 for label in &account.labels {
-                    self.rows.entry((Some(label.clone()), None)).or_default().add(&known.run, prices);
+                    self.rows.entry((Some(label.clone()), None)).or_default().add(run, prices);
                 }
                 return;
             }
             CostBy::Label => (None, None),
             CostBy::Day => (view::time(known.at_ms).split(' ').next().map(str::to_owned), None),
         };
-        self.rows.entry(key).or_default().add(&known.run, prices);
+        self.rows.entry(key).or_default().add(run, prices);
     }
 
     fn costs(self, threads: usize) -> CostReport {

@@ -296,3 +296,18 @@ fn reported_model_has_its_price() {
     home.script("claude", &format!("{}sleep 60\n", print(&lines[..2])));
     assert_eq!(rows("c", 40)[0], "claude-sonnet-4-5", "the attempt had no result");
 }
+
+#[test]
+fn failed_attempts_have_their_time() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\nsleep 1\n[ -e fixed ] || exit 1\necho '{\"n\": 1}'\n");
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let milliseconds = || costs(&home, &[&thread])["total"]["durationMs"].as_u64().unwrap();
+    assert!((1000..30_000).contains(&milliseconds()), "{}", milliseconds());
+    let csv = home.uwf(&["thread", "cost", &thread, "--format", "csv"]).stdout;
+    assert!(csv.lines().nth(1).unwrap().contains(&format!(",{},", milliseconds())), "{csv}");
+    home.file("fixed", "");
+    home.json(&["run", &thread]);
+    assert!(milliseconds() >= 2000, "an attempt before a step counts: {}", milliseconds());
+}

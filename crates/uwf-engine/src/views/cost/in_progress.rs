@@ -40,7 +40,7 @@ pub(super) fn run(home: &Home, config: &UwfConfig, thread: &ThreadId, head: Node
         is_free,
         ..AttemptUsage::default()
     };
-    Some(KnownRun { run, role: opened.role.clone(), agent: alias, model, at_ms: now })
+    Some(KnownRun { run, role: opened.role.clone(), agent: alias, model, at_ms: now, attempt: None })
 }
 
 /// The tokens of the turns that the agent has counted.

@@ -10,6 +10,7 @@ use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
 
 use super::HeadAndRecord;
+use super::attempt_times::AttemptTimes;
 use crate::attempt::recorded;
 use crate::root::home::Home;
 use crate::thread::runs::StepRuns;
@@ -25,6 +26,7 @@ pub struct CostMemory {
     steps: HashMap<NodeHash, Arc<StepRuns>>,
     lines: HashMap<NodeHash, Arc<CachedThreadSteps>>,
     tries: HashMap<ThreadId, (RecordSign, NodeHash, Vec<NodeHash>)>,
+    times: HashMap<ThreadId, (Option<RecordSign>, Arc<AttemptTimes>)>,
 }
 
 /// Workflow and steps of a thread up to a head.
@@ -89,6 +91,17 @@ impl CostMemory {
     /// Keeps the failed attempts of a thread that was read before.
     pub(super) fn keep_tries(&mut self, thread: &ThreadId, standing: &HeadAndRecord, tries: Vec<NodeHash>) {
         self.tries.extend(standing.record.map(|sign| (thread.clone(), (sign, standing.head, tries))));
+    }
+
+    /// How long the failed attempts of a thread took, read again when its record has changed.
+    pub(super) fn attempt_times(&mut self, home: &Home, thread: &ThreadId) -> Arc<AttemptTimes> {
+        let sign = RecordSign::from_file(&home.record_file(thread));
+        if let Some((_, times)) = self.times.get(thread).filter(|(known, _)| *known == sign) {
+            return Arc::clone(times);
+        }
+        let times = Arc::new(AttemptTimes::read(home, thread));
+        self.times.insert(thread.clone(), (sign, Arc::clone(&times)));
+        times
     }
 
     /// The failed attempts since the newest step of a thread, from its record.
