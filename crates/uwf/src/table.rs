@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use uwf_core::node::TokenCounts;
 use uwf_core::text::one_line;
 
 use crate::style;
@@ -137,6 +138,28 @@ fn end(cell: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
+/// A number in groups of three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The tokens of an agent at work, as far as they are known: `1,200`, or `≥ 1,150` if it has not counted all kinds.
+pub(crate) fn tokens_so_far(tokens: &TokenCounts) -> Option<String> {
+    match (tokens.input, tokens.output) {
+        (None, None) => None,
+        (Some(input), Some(output)) => Some(grouped(input.saturating_add(output))),
+        (known, None) | (None, known) => known.map(|known| format!("≥ {}", grouped(known))),
+    }
+}
+
 /// A time in Unix milliseconds as text in UTC: `2026-11-21 22:05:31`.
 pub(crate) fn time(unix_ms: u64) -> String {
     uwf_core::view::time(unix_ms)
@@ -203,6 +226,19 @@ pub(crate) fn excerpt(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!([0, 7, 1000, 1_234_567].map(grouped), ["0", "7", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn partly_counted_tokens_are_a_minimum() {
+        let tokens = |input, output| tokens_so_far(&TokenCounts { input, output, ..TokenCounts::default() });
+        assert_eq!(tokens(Some(1150), None).as_deref(), Some("≥ 1,150"));
+        assert_eq!(tokens(Some(1150), Some(50)).as_deref(), Some("1,200"));
+        assert_eq!(tokens(None, None), None);
+    }
 
     #[test]
     fn excerpts_are_short_lines() {

@@ -97,3 +97,29 @@ mod with_tools {
         assert!(row.contains(&thread[20..]) && columns(row) <= 80, "{shown}");
     }
 }
+
+#[test]
+fn running_program_shows_tokens_and_activity() {
+    let home = home();
+    let message = json!({
+        "type": "assistant",
+        "message": {
+            "id": "m", "role": "assistant", "usage": { "input_tokens": 1150, "output_tokens": 3 },
+            "content": [{ "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "cd /tmp && pytest" } }]
+        }
+    });
+    let script =
+        format!("#!/bin/sh\ncat > /dev/null\necho '{message}'\nwhile [ ! -e go ]; do sleep 0.02; done\nexit 1\n");
+    home.worker("output: text, config: { trace: claude }", &script);
+    let thread = home.start_counting(1, "x");
+    let mut step =
+        home.command(&["thread", "step", &thread]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let shown = || home.uwf(&["thread", "ps", "--format", "text"]).stdout;
+    until("its call is known", || shown().contains("pytest"));
+    let shown = shown();
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[1].contains("≥ 1,150"), "{shown}");
+    assert_eq!(lines[2], "    runs cd /tmp && pytest", "{shown}");
+    home.file("go", "");
+    step.wait().unwrap();
+}

@@ -193,9 +193,9 @@ fn line(row: &CostRow, has_workflow: bool, is_short: bool) -> Vec<String> {
     let spent = &row.spent;
     let is_whole = spent.are_tokens_whole();
     // Some providers don't report cached and reasoning tokens, so show these sums even if they are incomplete.
-    let number = if is_short { short } else { grouped };
+    let number = if is_short { short } else { table::grouped };
     let [input, output] = [spent.tokens.input, spent.tokens.output].map(|sum| tokens(sum, is_whole, spent, number));
-    let parts = [spent.tokens.cached, spent.tokens.reasoning].map(|sum| sum.map_or_else(dash, grouped));
+    let parts = [spent.tokens.cached, spent.tokens.reasoning].map(|sum| sum.map_or_else(dash, table::grouped));
     let [cached, reasoning] = parts.map(|part| (!is_short).then_some(part));
     let mut cells = vec![row.name.as_deref().map_or_else(dash, |name| table::excerpt(name, NAME))];
     cells.extend(
@@ -226,24 +226,11 @@ fn tokens(sum: Option<u64>, is_whole: bool, spent: &SpendingTotals, number: fn(u
 /// A number in a few symbols: `9,999`, `12K`, `1.2M`.
 fn short(number: u64) -> String {
     match number {
-        0..10_000 => grouped(number),
+        0..10_000 => table::grouped(number),
         10_000..1_000_000 => format!("{}K", number / 1000),
         1_000_000..1_000_000_000 => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
         _ => format!("{}.{}G", number / 1_000_000_000, number / 100_000_000 % 10),
     }
-}
-
-/// A number in groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Prints the cost of threads.
@@ -280,11 +267,6 @@ fn time(typed: &str) -> Result<u64, CommandError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_apart() {
-        assert_eq!([0, 7, 1000, 1_234_567].map(grouped), ["0", "7", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn short_numbers_never_overstate() {

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
-use uwf_core::node::TokenCounts;
 use uwf_engine::root::ids;
 use uwf_engine::views::ps::{self, RunningMemory, RunningStep};
 
@@ -55,20 +54,18 @@ impl CommandReport for RunningStepsReport {
                 table::excerpt(step.agent.short(), NAME),
                 table::duration(elapsed),
                 table::ago(step.last_sign, self.now),
-                step.tokens.as_ref().and_then(total).map_or_else(|| "–".to_owned(), |tokens| tokens.to_string()),
+                step.tokens.as_ref().and_then(table::tokens_so_far).unwrap_or_else(|| "–".to_owned()),
                 step.pid.map_or_else(|| "–".to_owned(), |pid| pid.to_string()),
             ];
             let project = || table::excerpt(project.as_deref().unwrap_or("–"), NAME);
             cells.splice(1..1, has_projects.then(project));
             table.row(cells);
+            if let Some(doing) = &step.doing {
+                table.note(doing);
+            }
         }
         table.text()
     }
-}
-
-/// All tokens; the total includes cached and reasoning tokens.
-fn total(tokens: &TokenCounts) -> Option<u64> {
-    tokens.total()
 }
 
 /// Lists running steps.
