@@ -11,9 +11,9 @@ use uwf_core::escapes::without_escapes;
 use uwf_core::text::one_line;
 use uwf_engine::thread::state::ThreadState;
 
-use super::threads::TopThreadLine;
+use super::threads::{TopThreadAbout, TopThreadLine};
 use super::{TopMode, TopScreen, TopTextPage};
-use crate::style::cut_start;
+use crate::style::{cut, cut_start, width};
 use crate::table::{self, count};
 
 /// The text for `?`.
@@ -65,6 +65,30 @@ const MAX_DEPTH: usize = 4;
 /// Symbols shown of an id.
 const ID: usize = 8;
 
+/// Between two parts of the words about a thread.
+const SEPARATOR: &str = " · ";
+
+/// The fewest columns in which the task and something else are shown.
+const ROOM_FOR_TWO: usize = 40;
+
+/// The keys that the last line names, most useful first.
+const KEYS: [&str; 11] = [
+    "Enter read",
+    "l follow",
+    "a answer",
+    "s step",
+    "r run",
+    "R retry",
+    "p pause",
+    "K kill",
+    "/ filter",
+    "t finished",
+    "b branches",
+];
+
+/// The keys that the last line always names.
+const LAST_KEYS: &str = "? help · q leave";
+
 /// Draws the whole screen.
 pub(super) fn screen(frame: &mut Frame<'_>, top: &mut TopScreen<'_>) {
     let [head, body, foot] =
@@ -79,7 +103,7 @@ pub(super) fn screen(frame: &mut Frame<'_>, top: &mut TopScreen<'_>) {
             list(frame, top, body);
         }
     }
-    frame.render_widget(Paragraph::new(footer(top)), foot);
+    frame.render_widget(Paragraph::new(footer(top, usize::from(foot.width))), foot);
 }
 
 fn page(frame: &mut Frame<'_>, page: &TopTextPage, head: Rect, body: Rect) {
@@ -123,9 +147,11 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     // The project is of interest only where there are several.
     let has_projects = lines.iter().any(|line| line.project != lines[0].project);
     let most = if area.width < WIDE { NARROW_COLUMNS } else { WIDE_COLUMNS };
-    let mut table: Vec<Vec<Span<'static>>> = vec![NAMES.map(Span::raw).to_vec()];
+    let mut table: Vec<Vec<Span<'static>>> = vec![NAMES[..most.len()].iter().copied().map(Span::raw).collect()];
     let mut styles = vec![Style::new().add_modifier(Modifier::DIM)];
-    for line in lines {
+    let mut abouts = Vec::new();
+    for mut line in lines {
+        abouts.push(std::mem::take(&mut line.about));
         styles.push(if line.is_chosen { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() });
         table.push(cells(line, usize::from(most[WORKFLOW_COLUMN])).to_vec());
     }
@@ -135,14 +161,18 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
         STATE_COLUMN => usize::from(most[at]),
         _ => table.iter().map(|cells| cells[at].width()).max().unwrap_or_default(),
     };
-    let mut widths: Vec<Constraint> = (0..most.len())
-        .map(|at| Constraint::Length(most[at].min(u16::try_from(widest(at)).unwrap_or(u16::MAX))))
-        .chain([Constraint::Fill(1)])
-        .collect();
+    let mut widths: Vec<u16> =
+        (0..most.len()).map(|at| most[at].min(u16::try_from(widest(at)).unwrap_or(u16::MAX))).collect();
     if !has_projects {
         widths.remove(PROJECT_COLUMN);
         table.iter_mut().for_each(|cells| drop(cells.remove(PROJECT_COLUMN)));
     }
+    // One column is between two cells.
+    let room = usize::from(area.width).saturating_sub(widths.iter().map(|width| usize::from(*width) + 1).sum());
+    let abouts = abouts.iter().map(|about| self::about(about, room));
+    let abouts = std::iter::once("about".to_owned()).chain(abouts).map(Span::raw);
+    table.iter_mut().zip(abouts).for_each(|(cells, about)| cells.push(about));
+    let widths = widths.into_iter().map(Constraint::Length).chain([Constraint::Fill(1)]);
     let mut rows =
         table.into_iter().zip(styles).map(|(cells, style)| Row::new(cells.into_iter().map(Cell::new)).style(style));
     let header = rows.next().filter(|_| has_names);
@@ -154,8 +184,8 @@ fn list(frame: &mut Frame<'_>, top: &mut TopScreen<'_>, area: Rect) {
     frame.render_widget(table, area);
 }
 
-/// The cells of a line, with the project.
-fn cells(line: TopThreadLine, workflow_columns: usize) -> [Span<'static>; NAMES.len()] {
+/// The cells of a line up to the words about it, with the project.
+fn cells(line: TopThreadLine, workflow_columns: usize) -> [Span<'static>; NAMES.len() - 1] {
     let elapsed = line.elapsed.map(|ms| table::duration(Duration::from_millis(ms))).unwrap_or_default();
     let workflow = workflow(&line, workflow_columns);
     let id = line.thread.as_str();
@@ -167,7 +197,6 @@ fn cells(line: TopThreadLine, workflow_columns: usize) -> [Span<'static>; NAMES.
         Span::raw(text(&line.role)),
         Span::raw(elapsed),
         Span::raw(line.cost),
-        Span::raw(text(&line.about)),
     ]
 }
 
@@ -184,16 +213,47 @@ fn text(from: &str) -> String {
     one_line(from)
 }
 
-fn footer(top: &TopScreen<'_>) -> String {
+fn footer(top: &TopScreen<'_>, columns: usize) -> String {
     match &top.mode {
         TopMode::Filter(_) => format!("filter: {}▏  Enter keeps it, Esc takes it back", top.threads.filter()),
         TopMode::Kill(thread) => format!("kill {thread}? y kills it, any other key does not"),
         TopMode::Page(_) => "↑ ↓ PgUp PgDn to move · q to go back".to_owned(),
         TopMode::List if !top.message.is_empty() => one_line(&top.message),
-        TopMode::List => {
-            "Enter read · l follow · a answer · s step · r run · R retry · p pause · K kill · / filter · t finished · b branches · ? help · q leave".to_owned()
-        }
+        TopMode::List => keys(columns),
     }
+}
+
+/// The keys, as many as fit.
+fn keys(columns: usize) -> String {
+    let mut line = String::new();
+    for key in KEYS.map(|key| format!("{key} · ")) {
+        if width(&line) + width(&key) + width(LAST_KEYS) > columns {
+            break;
+        }
+        line.push_str(&key);
+    }
+    line + LAST_KEYS
+}
+
+/// The words about a thread that fit. The task comes first, because it names the thread; only a narrow screen shows what an agent does now
+/// in its place.
+fn about(about: &TopThreadAbout, room: usize) -> String {
+    let TopThreadAbout { task, why, doing, tokens } = about;
+    let tokens = tokens.as_ref().map(|tokens| format!("{tokens} tokens"));
+    let now: Vec<String> = tokens.into_iter().chain(doing.clone()).map(|words| text(&words)).collect();
+    let (task, rest) = (text(task), why.as_deref().map_or(now.join(" · "), text));
+    let is_narrow = room < ROOM_FOR_TWO;
+    let words = match doing {
+        Some(doing) if is_narrow => text(doing),
+        _ if rest.is_empty() => task,
+        _ => {
+            // A long task leaves the other half of the room.
+            let left = room.saturating_sub(width(&rest) + width(SEPARATOR));
+            let most = if is_narrow { room } else { left.max(room / 2) };
+            format!("{}{SEPARATOR}{rest}", cut(&task, most))
+        }
+    };
+    cut(&words, room).into_owned()
 }
 
 /// The colour of a state, as in lists.
@@ -206,5 +266,35 @@ fn of_state(state: ThreadState) -> Style {
         ThreadState::Running | ThreadState::Completed => Style::new().fg(Color::Green),
         ThreadState::Waiting | ThreadState::Limited => Style::new().fg(Color::Yellow),
         ThreadState::Stuck | ThreadState::Killed | ThreadState::Corrupt => Style::new().fg(Color::Red),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_and_leave_are_always_named() {
+        assert_eq!(keys(80), "Enter read · l follow · a answer · s step · r run · R retry · ? help · q leave");
+        assert_eq!(keys(10), LAST_KEYS);
+        assert!(keys(200).contains("b branches"));
+    }
+
+    #[test]
+    fn task_comes_before_reason() {
+        let (task, why) = ("Fix the login page".to_owned(), Some("agent coder exited with 1".to_owned()));
+        let stuck = TopThreadAbout { task, why, ..TopThreadAbout::default() };
+        assert_eq!(about(&stuck, 15), "Fix the login …");
+        assert_eq!(about(&stuck, 60), "Fix the login page · agent coder exited with 1");
+        assert_eq!(about(&stuck, 40), "Fix the login page · agent coder exited…");
+    }
+
+    #[test]
+    fn running_thread_shows_activity_and_tokens() {
+        let (task, tokens) = ("Fix the login page".to_owned(), Some("≥ 1,150".to_owned()));
+        let running =
+            TopThreadAbout { task, doing: Some("runs pytest".to_owned()), tokens, ..TopThreadAbout::default() };
+        assert_eq!(about(&running, 15), "runs pytest");
+        assert_eq!(about(&running, 60), "Fix the login page · ≥ 1,150 tokens · runs pytest");
     }
 }

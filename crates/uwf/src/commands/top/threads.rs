@@ -15,11 +15,13 @@ use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::cost::{self, CostBy, CostRequest};
 use uwf_engine::views::list::{self, BranchCounts, ThreadFilter, ThreadRow};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
+use uwf_engine::views::ps::{self, RunningMemory, RunningStep};
 use uwf_engine::views::{show, workflow_names};
 
 use crate::commands::thread::list::branches_in_words;
 use crate::context::CommandContext;
 use crate::error::CommandError;
+use crate::table;
 
 /// Data about a thread besides its row, valid while its head and state are the same.
 struct ThreadFacts {
@@ -34,6 +36,19 @@ struct ThreadFacts {
 
 /// How long the cost of a running thread is shown before it is read again.
 const COST_LOOK: Duration = Duration::from_secs(2);
+
+/// The words about a thread at the end of its line, as many as there is room for.
+#[derive(Default)]
+pub(super) struct TopThreadAbout {
+    /// Its task, after the states of its branches if these are folded.
+    pub(super) task: String,
+    /// Why it does not continue.
+    pub(super) why: Option<String>,
+    /// What its agent does now.
+    pub(super) doing: Option<String>,
+    /// Tokens of its agent so far.
+    pub(super) tokens: Option<String>,
+}
 
 /// A thread's line on the screen.
 pub(super) struct TopThreadLine {
@@ -51,8 +66,7 @@ pub(super) struct TopThreadLine {
     /// Milliseconds since the thread started; for a finished thread, its duration.
     pub(super) elapsed: Option<u64>,
     pub(super) cost: String,
-    /// Why the thread does not continue, or else its task.
-    pub(super) about: String,
+    pub(super) about: TopThreadAbout,
     pub(super) is_chosen: bool,
 }
 
@@ -78,6 +92,9 @@ pub(super) struct TopThreadList<'c> {
     top: usize,
     workflows: HashMap<NodeHash, String>,
     known: HashMap<ThreadId, ThreadFacts>,
+    /// The steps that are under way on this machine.
+    running: HashMap<ThreadId, RunningStep>,
+    memory: RunningMemory,
 }
 
 impl<'c> TopThreadList<'c> {
@@ -102,6 +119,8 @@ impl<'c> TopThreadList<'c> {
             top: 0,
             workflows: HashMap::new(),
             known: HashMap::new(),
+            running: HashMap::new(),
+            memory: RunningMemory::default(),
         };
         threads.refresh()?;
         Ok(threads)
@@ -119,6 +138,8 @@ impl<'c> TopThreadList<'c> {
         let before = self.position();
         (self.rows, self.depths) = nested(&self.context.home, listing.rows);
         self.branches = listing.branches;
+        let running = ps::ps(&self.context.home, &mut self.memory)?;
+        self.running = running.into_iter().map(|step| (step.thread.clone(), step)).collect();
         self.select(before);
         Ok(())
     }
@@ -231,18 +252,23 @@ impl<'c> TopThreadList<'c> {
             let role = known.overview.as_ref().and_then(|overview| overview.role.clone()).or(row.role);
             let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
             let branch = known.overview.as_ref().and_then(|overview| overview.branch.clone());
-            let about = row.why.map_or(task, |why| why.lines().collect::<Vec<_>>().join(" · "));
             let folded = branches.get(&row.thread).filter(|counts| !counts.is_empty());
+            let task = folded.map_or(task.clone(), |counts| format!("{} · {task}", branches_in_words(counts)));
+            let why = row.why.map(|why| why.lines().collect::<Vec<_>>().join(" · "));
+            let (cost, project) = (known.cost.clone(), known.project.clone());
+            let step = self.running.get(&row.thread);
+            let tokens = step.and_then(|step| table::tokens_so_far(step.tokens.as_ref()?));
+            let doing = step.and_then(|step| step.doing.clone());
             TopThreadLine {
                 is_chosen: Some(&row.thread) == chosen.as_ref(),
                 state_in_words: show::state_in_words(row.state, row.pausing, row.outcome.as_deref()),
                 elapsed: until.zip(row.started_at).map(|(until, since)| until.saturating_sub(since)),
-                cost: known.cost.clone(),
-                about: folded.map_or(about.clone(), |counts| format!("{} · {about}", branches_in_words(counts))),
+                cost,
+                about: TopThreadAbout { task, why, doing, tokens },
                 role: role.unwrap_or_default(),
                 thread: row.thread,
                 state: row.state,
-                project: known.project.clone(),
+                project,
                 is_branch: branch.is_some(),
                 depth: self.depths[at],
                 workflow: branch.unwrap_or(workflow),

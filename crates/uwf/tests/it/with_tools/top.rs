@@ -169,3 +169,22 @@ fn on_three_lines_the_chosen_thread_is_shown() {
     check(&seen, 0);
     assert!(seen.shown.contains(&thread[18..]) && !seen.shown.contains("no active threads"), "{}", seen.shown);
 }
+
+#[test]
+fn running_thread_shows_activity_and_stuck_one_its_task() {
+    let home = home();
+    let call = r#"{"type": "turn", "output": "", "toolCalls": [{"name": "Bash", "arguments": "{\"command\": \"pytest\"}", "result": "", "durationMs": 1}]}"#;
+    let more = r#"{"type": "turn", "output": ""}"#;
+    home.worker(
+        "output: text, config: { trace: jsonl }",
+        &format!("#!/bin/sh\ncat > /dev/null\nprintf '%s\\n' '{call}'\nwhile [ ! -e go ]; do sleep 0.02; done\necho '{more}'\nexit 1\n"),
+    );
+    let thread = home.start_counting(9, "Goldfish swim");
+    let mut step = home.command(&["thread", "step", &thread]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    check(&session_with(&home, 80, &[], &["top"], &[("runs pytest", "q")]), 0);
+    home.file("go", "");
+    step.wait().unwrap();
+    let seen = session_with(&home, 80, &[], &["top"], &[("Goldfish", "q")]);
+    check(&seen, 0);
+    assert!(seen.shown.contains("? help") && seen.shown.contains("q leave"), "{}", seen.shown);
+}
