@@ -198,8 +198,10 @@ impl<'h> AgentContext<'h> {
     /// A node can't be read; few more nodes are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
         let prompt = self.with_git_branches(self.build(form, budget, false)?)?;
-        Ok(match self.attempt.as_ref().and_then(|attempt| attempt.opened.fallback_for.as_ref()) {
-            Some(FallbackReason { agent, why }) => prompt.with_fallback(agent, why),
+        let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(prompt) };
+        Ok(match &opened.fallback_for {
+            // An agent at its usage limit is not started, and then there are no files to look at.
+            Some(FallbackReason { agent, why }) => prompt.with_fallback(agent, why, !opened.earlier.is_empty()),
             None => prompt,
         })
     }

@@ -90,12 +90,14 @@ fn fallback_plays_role_during_usage_limit() {
     assert_eq!((&report["alias"], &report["fallbackFor"]["agent"]), (&json!("o"), &json!("w")), "{report}");
     let prompt = fs::read_to_string(home.work().join("prompt-other")).unwrap();
     assert!(prompt.contains("You play this role instead of the agent `w`: it is at its usage limit until"), "{prompt}");
+    assert!(prompt.contains("# An unfinished attempt"), "it was started: {prompt}");
     let errors = errors(&home, &thread);
     assert_eq!(errors.len(), 1, "the attempt of `w` is kept: {errors:?}");
     let second = home.start("count-rounds", "count");
     let planned = home.json(&["thread", "step", &second, "--dry-run"]);
     assert_eq!(planned["command"][0], "other", "{planned}");
-    assert!(text(&planned, "prompt").contains("instead of the agent `w`"), "{planned}");
+    let prompt = text(&planned, "prompt");
+    assert!(prompt.contains("instead of the agent `w`") && !prompt.contains("unfinished attempt"), "{planned}");
     let ran = home.uwf(&["run", &second]);
     assert_eq!((ran.code, starts(&home, "worker")), (Some(0), 1), "{}", ran.transcript());
     assert!(ran.stderr.contains("✓ worker by o instead of w"), "{}", ran.stderr);

@@ -110,7 +110,7 @@ fn prompt_of_a_substitute_with_a_reply() {
     let (role, schema) = (role(), review_schema());
     let replies = [QuestionReply { question: "Which release?".to_owned(), reply: "1.2.0".to_owned(), by: None }];
     let prompt = built(&PromptInput { replies: &replies, ..input(&role, &schema) }, &[planned()]);
-    insta::assert_snapshot!(prompt.with_fallback("codex", "its usage limit is reached").text());
+    insta::assert_snapshot!(prompt.with_fallback("codex", "its usage limit is reached", true).text());
 }
 
 /// A worktree in which these files changed.
