@@ -194,17 +194,18 @@ pub fn trust(home: &Home, dir: &Path) -> Result<(Vec<TrustedFile>, Vec<FileProbl
     Ok((files, problems))
 }
 
-/// All problems of the files of a directory's project over the user's configuration, whether they are trusted or not.
+/// All problems of the files of a directory's project over the user's configuration, whether they are trusted or not, and the configuration
+/// with each file.
 ///
 /// # Errors
 /// Errors of [`find_project_config`].
-pub fn check(home: &Home, dir: &Path, user: &UwfConfig) -> Result<Vec<(ProjectConfig, Vec<FileProblem>)>> {
+pub fn check(home: &Home, dir: &Path, user: &UwfConfig) -> Result<Vec<(ProjectConfig, UwfConfig, Vec<FileProblem>)>> {
     let Some(project) = find_project_config(home, dir)? else { return Ok(Vec::new()) };
     let mut config = user.clone();
     let checked = project.files().map(|file| {
         let (overlaid, problems) = config.with_project(&file.text, &file.file.display().to_string(), file.dir());
         config = overlaid;
-        (file.clone(), problems)
+        (file.clone(), config.clone(), problems)
     });
     Ok(checked.collect())
 }

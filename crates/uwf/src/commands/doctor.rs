@@ -9,7 +9,7 @@ use uwf_core::document::FileProblem;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::env_file;
 use uwf_engine::root::older_config;
-use uwf_engine::root::project::ProjectConfig;
+use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::verbs::doctor::{self, DoctorFinding, DoctorMode, DoctorReport, DoctorStatus};
 
 use crate::commands::config::validate;
@@ -71,7 +71,8 @@ fn configuration(context: &CommandContext, offline: bool) -> Vec<DoctorFinding> 
         unread.hint.into_iter().fold(finding, DoctorFinding::hint)
     }));
     // An unreadable configuration has no agents to check; the finding above reports it.
-    let Ok(config) = context.home.config() else { return findings };
+    let with_project = || project::config(&context.home, &context.cwd);
+    let Ok(config) = with_project().or_else(|_| context.home.config()) else { return findings };
     let env_file = env_file::read(&context.home.env_file()).unwrap_or_default();
     let secrets: BTreeSet<String> = config.secret_names();
     findings.extend(probe::agents(&config, &secrets));

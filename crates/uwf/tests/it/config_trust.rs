@@ -303,3 +303,19 @@ fn project_config_must_exist_as_regular_file() {
     fs::write(&file, AGENTS).unwrap();
     assert_eq!(in_app(&home, &["thread", "start", "config", "-p", "x"]).code, Some(69));
 }
+
+#[test]
+fn programs_of_trusted_project_are_checked() {
+    let home = with_project("agents:\n  builder: { command: nosuchprogram, output: text }\n");
+    let validated = || in_app(&home, &["config", "validate"]).json()["project"][0]["problems"].take();
+    assert_eq!(validated(), json!([]), "nothing of an untrusted file is started");
+    home.json(&["config", "trust", "app"]);
+    let problems = validated();
+    assert_eq!((&problems[0]["code"], &problems[0]["line"]), (&json!("no-program"), &json!(2)), "{problems}");
+    home.config("maxSteps: 5\n");
+    let checks = in_app(&home, &["doctor", "--offline"]).json()["checks"].take();
+    let checks = checks.as_array().unwrap();
+    let builder = checks.iter().find(|finding| finding["check"] == "agent:builder");
+    assert!(builder.is_some_and(|finding| finding.to_string().contains("nosuchprogram")), "{checks:?}");
+    assert!(!checks.iter().any(|finding| finding["check"] == "agents"), "the project declares one: {checks:?}");
+}

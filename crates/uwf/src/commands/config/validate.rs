@@ -25,7 +25,8 @@ Examples:
   uwf config validate | jq '.problems[] | [.line, .message]'
 
 Also checks that programs are on PATH, that built-in agents accept their settings, and that keys are set, and the
-.workflows/config.yaml and config.local.yaml of the project of the current directory, trusted or not.
+.workflows/config.yaml and config.local.yaml of the project of the current directory, trusted or not. The programs of
+an untrusted file are not checked.
 Exit 78 when there are errors, with --strict also when there are warnings.")]
 pub(crate) struct Args {
     /// Treat warnings as errors.
@@ -89,7 +90,29 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
 pub(crate) fn project_problems(context: &CommandContext) -> Result<Vec<(ProjectConfig, Vec<FileProblem>)>> {
     // Problems of the user's own file are reported there.
     let user = context.home.config().unwrap_or_default();
-    project::check(&context.home, &context.cwd, &user)
+    let env_file = env_file::read(&context.home.env_file())?;
+    let is_set = |name: &str| env_file::value_of(name, &env_file).is_some();
+    let mut files = Vec::new();
+    for (file, config, mut problems) in project::check(&context.home, &context.cwd, &user)? {
+        // The check starts programs that describe themselves, so an untrusted file gets none.
+        let is_trusted = file.trust == ProjectTrust::Trusted;
+        if let Some(document) = is_trusted.then(|| SourceDocument::parse(file.text(), &file.file.display().to_string()))
+            && let Ok(document) = document
+        {
+            problems.extend(uwf_agents::check::check(&own_part(config, &document), &document, &is_set));
+            problems.sort_by_key(|problem| (problem.line, problem.column, problem.severity));
+        }
+        files.push((file, problems));
+    }
+    Ok(files)
+}
+
+/// The part of a configuration that this file of a project declares, with the models of all files.
+fn own_part(mut config: UwfConfig, document: &SourceDocument) -> UwfConfig {
+    let declared = document.value.get("agents");
+    config.agents.retain(|alias, _| declared.is_some_and(|agents| agents.get(alias).is_some()));
+    config.providers.clear();
+    config
 }
 
 /// The text of the configuration and all its problems on this machine, ordered by position.
