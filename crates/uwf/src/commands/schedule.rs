@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::root::machine_schedules::MachineTimer;
+use uwf_engine::root::project_files::ProjectRoot;
 
 #[cfg(not(feature = "temporal"))]
 use self::no_temporal as on_temporal;
@@ -93,8 +94,12 @@ enum ScheduleKeeper {
 
 /// Arguments of `uwf schedule list`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf schedule list")]
-pub(crate) struct ListArgs {}
+#[command(after_help = "Examples:\n  uwf schedule list\n  uwf schedule list --here   only the project that you are in")]
+pub(crate) struct ListArgs {
+    /// Only schedules of this project: the git repository here, or the directory with .workflows.
+    #[arg(long)]
+    here: bool,
+}
 
 /// Arguments of `uwf schedule start` and `rm`.
 #[derive(Debug, clap::Args)]
@@ -108,6 +113,8 @@ pub(crate) struct NameArgs {
 /// A schedule as JSON, and as a line for people.
 struct ScheduleRow {
     report: Value,
+    /// The project that its threads work in.
+    project: Option<ProjectRoot>,
     text: String,
 }
 
@@ -115,7 +122,7 @@ struct ScheduleRow {
 pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Create(args) => create(context, args),
-        Command::List(ListArgs {}) => list(context),
+        Command::List(args) => list(context, &args),
         Command::Start(args) => start(context, &args.name),
         Command::Rm(args) => remove(context, &args.name),
     }
@@ -140,9 +147,12 @@ fn default_keeper(context: &CommandContext) -> Result<ScheduleKeeper, CommandErr
     })
 }
 
-fn list(context: &CommandContext) -> CommandResult {
+fn list(context: &CommandContext, args: &ListArgs) -> CommandResult {
+    let project = context.selected_project(args.here)?;
     let mut rows = on_this_machine::rows(context)?;
-    if on_temporal::is_known(context)? {
+    rows.retain(|row| project.is_none() || row.project == project);
+    // Threads of a Temporal server work in directories of its workers.
+    if project.is_none() && on_temporal::is_known(context)? {
         rows.extend(on_temporal::rows(context)?);
     }
     let text: String = rows.iter().map(|row| row.text.as_str()).collect();

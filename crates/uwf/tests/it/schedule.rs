@@ -330,3 +330,25 @@ fn a_name_that_none_can_be_is_refused() {
     let done = home.uwf(&["schedule", "rm", "a/b"]);
     assert_eq!(done.code, Some(64), "{}", done.stderr);
 }
+
+#[test]
+fn list_here_has_schedules_of_project() {
+    let home = with_cron();
+    let names = |dir: &std::path::Path, args: &[&str]| {
+        let listed = home.command(&[&["schedule", "list"], args].concat()).current_dir(dir).output().unwrap();
+        String::from_utf8(listed.stdout).unwrap()
+    };
+    let [app, other] = ["app", "other"].map(|name| {
+        let dir = home.work().join(name);
+        fs::create_dir_all(dir.join(".git")).unwrap();
+        let create =
+            ["schedule", "create", name, "--workflow", "tidy", "--cron", "0 9 * * 1", "-p", "x", "--set=level=3"];
+        assert!(home.command(&create).current_dir(&dir).output().unwrap().status.success());
+        dir
+    });
+    let here = names(&app, &["--here"]);
+    assert!(here.contains("\"schedule\":\"app\"") && !here.contains("\"schedule\":\"other\""), "{here}");
+    assert!(names(&other, &[]).contains("\"schedule\":\"app\""));
+    let shown = names(&app, &["--here", "--format", "text"]);
+    assert!(shown.contains("threads of tidy in app at `0 9 * * 1`"), "{shown}");
+}

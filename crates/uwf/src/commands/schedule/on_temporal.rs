@@ -66,7 +66,8 @@ fn row(schedule: &TemporalSchedule) -> ScheduleRow {
         "schedule": name, "on": "temporal", "note": note, "paused": is_paused, "next": next, "leftOut": left_out
     });
     let left_out = left_out_in_words(*left_out);
-    ScheduleRow { report, text: format!("{}  {note}, {when}{left_out}; on Temporal\n", style::bold(name)) }
+    let text = format!("{}  {note}, {when}{left_out}; on Temporal\n", style::bold(name));
+    ScheduleRow { report, project: None, text }
 }
 
 /// Removes a schedule.

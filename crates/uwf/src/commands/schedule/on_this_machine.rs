@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use uwf_core::input::{InputRequest, InputValues};
 use uwf_core::label::LabelFilter;
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::ids;
 use uwf_engine::root::machine_schedules::{self, HeldSchedules, LABEL, MachineSchedule, MachineTimer};
 use uwf_engine::root::marks::{self, ThreadMark};
+use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
+use uwf_engine::views::list::{self, ThreadFilter};
 
 use super::cron_times::CronTimes;
 use super::system_timer::{self, TimedCommand, TimerStatus};
@@ -21,7 +24,7 @@ use crate::commands::thread::start::{self, StartFollowUp, StartOptions, ThreadTa
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::style;
+use crate::{style, terminal};
 
 /// Creates a schedule: its entry first, so that a timer never starts an unknown one.
 pub(super) fn create(context: &CommandContext, timer: MachineTimer, args: CreateArgs) -> CommandResult {
@@ -108,8 +111,16 @@ fn row(context: &CommandContext, name: &str, schedule: &MachineSchedule) -> Resu
         format!("; last thread {thread}")
     });
     let (left_out, by) = (left_out_in_words(*left_out), by(*timer));
-    let text = format!("{}  threads of {workflow} at `{cron}`, {when}{last}{left_out}; by {by}\n", style::bold(name));
-    Ok(ScheduleRow { report, text })
+    let project = ProjectRoot::of_dir(&context.home, directory);
+    let line = |place: &str| {
+        let name = style::bold(name);
+        format!("{name}  threads of {workflow}{place} at `{cron}`, {when}{last}{left_out}; by {by}\n")
+    };
+    let short = line("");
+    let long = project.as_ref().map(|project| line(&format!(" in {}", one_line(&project.name()))));
+    let room = terminal::size(&std::io::stdout()).map_or(usize::MAX, |size| size.columns);
+    let text = long.filter(|long| style::width(long.trim_end()) <= room).unwrap_or(short);
+    Ok(ScheduleRow { report, project, text })
 }
 
 /// The commands that create a schedule again, for a shell.
