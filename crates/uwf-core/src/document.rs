@@ -54,7 +54,7 @@ impl SourceDocument {
     #[must_use]
     pub fn read<T: JsonSchema + DeserializeOwned>(&self, what: &str) -> (Option<T>, Vec<FileProblem>) {
         let mut problems = ProblemCollector::new(self.positions.file());
-        let reading = SchemaReadOptions { name: what, rule: DurationText::fault, refuses_unknown: true };
+        let reading = SchemaReadOptions { name: what, rule: DurationText::fault, refuses_unknown: true, hidden: &[] };
         let value = by_schema::read(&by_schema::schema_of_type::<T>(), &self.root, &reading, &mut problems);
         (value.and_then(|value| serde_json::from_value(value).ok()), problems.finish())
     }

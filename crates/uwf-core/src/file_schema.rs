@@ -41,7 +41,7 @@ pub fn schema_of_file<T: JsonSchema>(title: &str) -> Value {
 /// A reader's schema for editors, without the keywords that only the reader uses.
 fn for_editors(mut schema: Value) -> Value {
     let is_for_reader = |keyword: &str, value: &Value| match keyword {
-        "format" | "title" | "x-hint" | by_schema::UNKNOWN => value.is_string(),
+        "format" | "title" | "x-hint" | by_schema::UNKNOWN | by_schema::NAMES => value.is_string(),
         "default" => value.is_null(),
         _ => false,
     };

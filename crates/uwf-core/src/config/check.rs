@@ -75,7 +75,7 @@ pub(super) fn agents(config: &UwfConfig, fields: MappingFields<'_>, problems: &m
         for entry in children(Some(agent)) {
             match (entry.key.as_str(), &entry.value.data) {
                 ("fallback", _) => fallback(config, &agent.key, entry, problems),
-                ("retry", _) => retry(entry, problems),
+                ("retry", _) => retry(&agent.key, entry, problems),
                 ("command", YamlContent::Scalar { text, .. }) if is_command_line(text) => {
                     let message = format!("uwf takes `{text}` for the name of one program");
                     let hint = "put arguments into `args`".to_owned();
@@ -134,12 +134,12 @@ fn fallback(config: &UwfConfig, agent: &str, entry: &MappingEntry, problems: &mu
 }
 
 /// Rejects a wait that is too long.
-fn retry(entry: &MappingEntry, problems: &mut ProblemCollector) {
+fn retry(alias: &str, entry: &MappingEntry, problems: &mut ProblemCollector) {
     for key in entry.value.entries().iter().filter(|key| key.key == "wait") {
         let wait = key.value.as_raw().and_then(parse_duration);
         if wait.is_some_and(|wait| wait > LONGEST_RETRY_WAIT) {
             let minutes = LONGEST_RETRY_WAIT.as_secs() / 60;
-            let message = format!("`wait` is longer than {minutes} minutes");
+            let message = format!("`agents.{alias}.retry.wait` is longer than {minutes} minutes");
             let hint =
                 "a usage limit that lasts longer needs no `retry`: `uwf run --wait` waits for its end".to_owned();
             problems.error("bad-value", key.value.at, message, Some(hint));

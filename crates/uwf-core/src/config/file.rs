@@ -140,6 +140,7 @@ pub(super) enum NetworkWord {
 /// When an agent tries again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-names" = "whole"))]
 pub(super) struct RetryKeys {
     #[schemars(range(min = 1, max = MAX_ATTEMPTS))]
     pub attempts: Option<u32>,

@@ -16,6 +16,10 @@ const OWN_KEYS: [&str; 7] = ["providers", "secrets", "notify", "otel", "store", 
 /// Key of `worktree` that a project must not set: the remote gets the files of threads.
 const OWN_WORKTREE_KEY: &str = "remote";
 
+/// All whole keys that a project must not set, so that hints don't offer them.
+pub(super) const FORBIDDEN_KEYS: [&str; OWN_KEYS.len() + 1] =
+    ["providers", "secrets", "notify", "otel", "store", "temporal", "hooks", "worktree.remote"];
+
 /// Rejects everything that says where secrets are, or gives them to agents.
 pub(super) fn refuse_secrets(fields: MappingFields<'_>, problems: &mut ProblemCollector) {
     for entry in fields.iter().filter(|entry| OWN_KEYS.contains(&entry.key.as_str())) {

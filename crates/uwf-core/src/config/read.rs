@@ -29,7 +29,8 @@ use crate::usage::ThreadLimits;
 static SCHEMA: LazyLock<Value> = LazyLock::new(by_schema::schema_of_type::<ConfigFile>);
 
 /// Settings of the parser.
-const READING: SchemaReadOptions = SchemaReadOptions { name: "the file", rule: texts::fault, refuses_unknown: false };
+const READING: SchemaReadOptions =
+    SchemaReadOptions { name: "the file", rule: texts::fault, refuses_unknown: false, hidden: &[] };
 
 /// The schema of the file.
 pub(crate) fn schema() -> &'static Value {
@@ -60,7 +61,8 @@ pub(super) fn read(
 
 fn config(text: &str, base: &UwfConfig, project: Option<&Path>, problems: &mut ProblemCollector) -> Option<UwfConfig> {
     let root = document::parse(text, problems)?;
-    let value = by_schema::read(&SCHEMA, &root, &READING, problems)?;
+    let hidden = if project.is_some() { &project::FORBIDDEN_KEYS[..] } else { &[] };
+    let value = by_schema::read(&SCHEMA, &root, &SchemaReadOptions { hidden, ..READING }, problems)?;
     let mut file = match ConfigFile::deserialize(value) {
         Ok(file) => file,
         Err(error) => {

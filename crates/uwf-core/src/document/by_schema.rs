@@ -20,6 +20,9 @@ pub(crate) const AS_WRITTEN: &str = "as-written";
 /// The keyword of a mapping in which an unknown key is an error in any file, because ignoring it would do harm. Its value is `error`.
 pub(crate) const UNKNOWN: &str = "x-unknown";
 
+/// The keyword of a mapping whose keys are named in messages with all keys around them. Its value is `whole`.
+pub(crate) const NAMES: &str = "x-names";
+
 /// An error of a text that breaks the rule of its format.
 pub(crate) struct TextFault {
     pub(crate) code: &'static str,
@@ -51,10 +54,10 @@ pub(crate) fn entry<T: JsonSchema + DeserializeOwned>(
     rule: TextRule,
     problems: &mut ProblemCollector,
 ) -> Option<T> {
-    let (_, value) = SchemaReader { rule, refuses_unknown: false, problems }.entry(
+    let (_, value) = SchemaReader { rule, refuses_unknown: false, hidden: &[], problems }.entry(
         &schema_of_type::<T>(),
         entry,
-        &entry.key,
+        (&entry.key, &entry.key),
         None,
     )?;
     serde_json::from_value(value).ok()
@@ -68,6 +71,8 @@ pub(crate) struct SchemaReadOptions<'w> {
     pub(crate) rule: TextRule,
     /// Whether an unknown key is an error; otherwise it is ignored with a warning.
     pub(crate) refuses_unknown: bool,
+    /// Whole keys that hints don't offer, because the caller rejects them in this file.
+    pub(crate) hidden: &'w [&'w str],
 }
 
 /// The value of `root` by `schema`. Invalid parts are reported and dropped. For an optional key, null counts as a missing key. `None` if
@@ -78,21 +83,22 @@ pub(crate) fn read(
     reading: &SchemaReadOptions<'_>,
     problems: &mut ProblemCollector,
 ) -> Option<Value> {
-    let SchemaReadOptions { name, rule, refuses_unknown } = *reading;
+    let SchemaReadOptions { name, rule, refuses_unknown, hidden } = *reading;
     if !matches!(root.data, YamlContent::Mapping(_)) {
         problems.error("wrong-type", root.at, format!("{name} must be a mapping, not {}", root.kind()), None);
         return None;
     }
-    SchemaReader { rule, refuses_unknown, problems }.value(
+    SchemaReader { rule, refuses_unknown, hidden, problems }.value(
         schema,
         root,
-        &ValueLocation { key: name, label: "", at: root.at, owner: None },
+        &ValueLocation { key: name, label: "", path: "", at: root.at, owner: None },
     )
 }
 
 struct SchemaReader<'p> {
     rule: TextRule,
     refuses_unknown: bool,
+    hidden: &'p [&'p str],
     problems: &'p mut ProblemCollector,
 }
 
@@ -103,6 +109,8 @@ struct ValueLocation<'a> {
     key: &'a str,
     /// Its name in messages, for [`wrong_type`]: the key, with the keys of the maps around it.
     label: &'a str,
+    /// The key with all keys around it.
+    path: &'a str,
     /// Position of its key, otherwise its own position.
     at: TextPosition,
     /// Kind and name of the mapping around it.
@@ -138,18 +146,19 @@ impl SchemaReader<'_> {
             if let Some(schema) = known.and_then(|known| known.get(&entry.key)) {
                 if !is_absent(shape, schema, entry) {
                     let owner = shape["title"].as_str().map(|title| (title, place.key));
-                    values.extend(self.entry(schema, entry, &entry.key, owner));
+                    let path = whole(place.path, &entry.key);
+                    let label = if shape[NAMES] == "whole" { &path } else { &entry.key };
+                    values.extend(self.entry(schema, entry, (label, &path), owner));
                 }
                 continue;
             }
             match shape.get("additionalProperties") {
-                Some(Value::Bool(false)) => self.unknown(entry, known, shape[UNKNOWN] == "error"),
+                Some(Value::Bool(false)) => self.unknown(entry, known, place.path, shape[UNKNOWN] == "error"),
                 Some(schema) if schema.is_object() => {
                     let name_format = format(&shape["propertyNames"]);
                     if self.fits(name_format, place.label, &entry.key, entry.key_at) {
-                        let dot = if place.label.is_empty() { "" } else { "." };
-                        let label = format!("{}{dot}{}", place.label, entry.key);
-                        values.extend(self.entry(schema, entry, &label, None));
+                        let (label, path) = (whole(place.label, &entry.key), whole(place.path, &entry.key));
+                        values.extend(self.entry(schema, entry, (&label, &path), None));
                     }
                 }
                 _ => values.extend([(entry.key.clone(), to_json(&entry.value, self.problems))]),
@@ -165,18 +174,19 @@ impl SchemaReader<'_> {
         &mut self,
         schema: &Value,
         entry: &MappingEntry,
-        label: &str,
+        (label, path): (&str, &str),
         owner: Option<(&str, &str)>,
     ) -> Option<(String, Value)> {
-        let place = ValueLocation { key: &entry.key, label, at: entry.key_at, owner };
+        let place = ValueLocation { key: &entry.key, label, path, at: entry.key_at, owner };
         Some((entry.key.clone(), self.value(schema, &entry.value, &place)?))
     }
 
-    fn unknown(&mut self, entry: &MappingEntry, known: Option<&Map<String, Value>>, is_error: bool) {
+    fn unknown(&mut self, entry: &MappingEntry, known: Option<&Map<String, Value>>, path: &str, is_error: bool) {
         if self.problems.is_full() {
             return;
         }
-        let known: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+        let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
+        let known: Vec<&str> = known.filter(|key| !self.hidden.contains(&whole(path, key).as_str())).collect();
         let hint = did_you_mean(&entry.key, known.iter().copied());
         let hint = hint.unwrap_or_else(|| format!("known here: {}", known.join(", ")));
         let message = format!("the key `{}` is not known here", entry.key);
@@ -194,7 +204,7 @@ impl SchemaReader<'_> {
             let unknown = entries.iter().find(|entry| {
                 shape["properties"].get(&entry.key).is_none() && did_you_mean(&entry.key, [missing]).is_some()
             })?;
-            Some(format!("did you mean `{missing}` by `{}`?", unknown.key))
+            Some(format!("`{}` is not a key: did you mean `{missing}`?", unknown.key))
         };
         let mut missing: Vec<&str> = strings(&shape["required"]).filter(|key| !is_given(key)).collect();
         let enough = required_by(&shape["anyOf"]);
@@ -282,6 +292,11 @@ impl SchemaReader<'_> {
         self.problems.error("bad-value", node.at, message, hint(shape));
         None
     }
+}
+
+/// A key with the keys around it.
+fn whole(around: &str, key: &str) -> String {
+    if around.is_empty() { key.to_owned() } else { format!("{around}.{key}") }
 }
 
 /// Names a value in messages; an item is named after its list.

@@ -417,7 +417,7 @@ fn prices_need_input_output_and_date() {
     insta::assert_snapshot!(problems_of("prices: { models: { m: { inptu: 1, output: -2 }, n: 5, o: { input: x, output: .inf } } }"), @r"
     config.yaml:1:1: error[missing-key]: the table `prices` has no `date`
     config.yaml:1:21: error[missing-key]: the price `m` has no `input`
-        did you mean `input` by `inptu`?
+        `inptu` is not a key: did you mean `input`?
     config.yaml:1:26: warning[unknown-key]: the key `inptu` is not known here and is ignored
         did you mean `input`?
     config.yaml:1:44: error[bad-value]: `output` is -2; it can be a number, 0 or more

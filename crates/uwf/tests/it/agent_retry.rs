@@ -200,9 +200,9 @@ agents:
     3:45: error[fallback-cycle]: the fallbacks of agent `b` lead back to it: b → c → b
     4:45: error[fallback-cycle]: the fallbacks of agent `c` lead back to it: c → b → c
     5:45: error[unknown-agent]: agent `nobody` is not in `agents`
-    6:54: error[bad-value]: `attempts` is 0; it can be a whole number, 1 to 20
-    6:62: error[bad-value]: `on` is `sometimes`; it can be transient, usage-limit, fatal, unknown
-    7:50: error[bad-value]: `wait` is longer than 10 minutes
+    6:54: error[bad-value]: `agents.e.retry.attempts` is 0; it can be a whole number, 1 to 20
+    6:62: error[bad-value]: `agents.e.retry.on` is `sometimes`; it can be transient, usage-limit, fatal, unknown
+    7:50: error[bad-value]: `agents.f.retry.wait` is longer than 10 minutes
     7:54: warning[unknown-key]: the key `often` is not known here and is ignored
     ");
 }

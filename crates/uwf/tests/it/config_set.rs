@@ -144,7 +144,7 @@ fn a_result_that_is_not_valid_is_refused() {
     exit 78
     --- stderr
     error: the result would not be valid: the agent `new` has no `command`
-    hint: did you mean `command` by `comand`?
+    hint: `comand` is not a key: did you mean `command`?
     hint: nothing was written
     ");
     assert_snapshot!(refused(&home, &["config", "set", "maxSteps", "many"]), @r"

@@ -319,3 +319,15 @@ fn programs_of_trusted_project_are_checked() {
     assert!(builder.is_some_and(|finding| finding.to_string().contains("nosuchprogram")), "{checks:?}");
     assert!(!checks.iter().any(|finding| finding["check"] == "agents"), "the project declares one: {checks:?}");
 }
+
+#[test]
+fn hints_offer_only_keys_of_projects() {
+    let home = with_project("xyz: 1\nworktree: { xyz: 1 }\n");
+    let problems = in_app(&home, &["config", "validate"]).json()["project"][0]["problems"].take();
+    let hints: Vec<String> = problems.as_array().unwrap().iter().map(|problem| text(problem, "hint")).collect();
+    let offered = |key: &str| hints.iter().any(|hint| hint.split([' ', ',']).any(|word| word == key));
+    assert!(offered("agents") && offered("maxSteps"), "{hints:?}");
+    for key in ["providers", "secrets", "notify", "otel", "store", "temporal", "hooks", "remote"] {
+        assert!(!offered(key), "{key}: {hints:?}");
+    }
+}
