@@ -453,6 +453,21 @@ mod tests {
     }
 
     #[test]
+    fn reported_model_replaces_name_without_price() {
+        let model = |args: &[&str], prices: &str| {
+            let agent = json!({ "name": "c", "command": "claude", "args": args, "config": {} });
+            let agent = with_reported_model(serde_json::from_value(agent).unwrap(), Some("claude-sonnet-4-6"));
+            let (config, _) = UwfConfig::parse(prices, "config.yaml");
+            SpendingAgent::from_agent(&agent, &config).model
+        };
+        assert_eq!(model(&[], "").as_deref(), Some("claude-sonnet-4-6"));
+        assert_eq!(model(&["--model", "sonnet"], "").as_deref(), Some("claude-sonnet-4-6"));
+        assert_eq!(model(&["--model", "claude-opus-4-5"], "").as_deref(), Some("claude-opus-4-5"));
+        let own = "prices: { date: 2026-11-01, models: { sonnet: { input: 2, output: 10 } } }";
+        assert_eq!(model(&["--model", "sonnet"], own).as_deref(), Some("sonnet"), "the person's own price counts");
+    }
+
+    #[test]
     fn a_reading_has_its_own_price() {
         let reading = ExtractionUsage { tokens: counted(1_000_000, 0, None).tokens, is_partial: false };
         let run = AttemptUsage { reading: Some(reading), ..counted(10, 10, Some(0.5)) };

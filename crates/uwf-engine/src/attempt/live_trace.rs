@@ -435,10 +435,12 @@ mod tests {
         let tokens = |count, cost| TokenCounts { input: Some(count), output: Some(1), cost, ..TokenCounts::default() };
         let trace = |total: Option<TokenCounts>| LiveTrace {
             turns: vec![turn(&[], "a", &[]), turn(&[], "b", &[])],
-            session: None,
+            model: Some("m".to_owned()),
             total: total.map(|total| (total, 2)),
+            ..LiveTrace::default()
         };
         let both = trace(Some(tokens(3, None))).after(trace(Some(tokens(7, Some(0.5)))));
+        assert_eq!(both.model.as_deref(), Some("m"));
         assert_eq!(
             (both.turns.len(), both.tokens()),
             (4, Some(TokenCounts { output: Some(2), ..tokens(10, Some(0.5)) }))
