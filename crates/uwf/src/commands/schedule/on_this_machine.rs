@@ -14,7 +14,6 @@ use uwf_engine::root::marks::{self, ThreadMark};
 use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
-use uwf_engine::views::list::{self, ThreadFilter};
 
 use super::cron_times::CronTimes;
 use super::system_timer::{self, TimedCommand, TimerStatus};

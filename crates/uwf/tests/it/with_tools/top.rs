@@ -1,6 +1,7 @@
 //! `uwf top`, at a terminal. Its screen writes only what changes, so a test waits for single words.
 
 use insta::assert_snapshot;
+use uwf_testing::processes::until;
 use uwf_testing::{TestHome, counting_workflow};
 
 use crate::fixtures::people::family;
@@ -181,6 +182,8 @@ fn running_thread_shows_activity_and_stuck_one_its_task() {
     );
     let thread = home.start_counting(9, "Goldfish swim");
     let mut step = home.command(&["thread", "step", &thread]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    // A later change of the line would be written without the symbols that both have.
+    until("its call is known", || home.json(&["thread", "ps"])[0]["doing"].is_string());
     check(&session_with(&home, 80, &[], &["top"], &[("runs pytest", "q")]), 0);
     home.file("go", "");
     step.wait().unwrap();
