@@ -200,7 +200,7 @@ impl<'h> AgentContext<'h> {
         let prompt = self.with_git_branches(self.build(form, budget, false)?)?;
         let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(prompt) };
         Ok(match &opened.fallback_for {
-            // An agent at its usage limit is not started, and then there are no files to look at.
+            // An agent at its usage limit is not started, so it has left no files.
             Some(FallbackReason { agent, why }) => prompt.with_fallback(agent, why, !opened.earlier.is_empty()),
             None => prompt,
         })

@@ -286,7 +286,7 @@ const WORKER: &str = "JSON_CAS_TEST_WORKER";
 const WORKERS: usize = 8;
 const MOVES: u64 = 25;
 
-/// What one of the processes does: create, move a shared name, end every second name.
+/// The work of one process: create, move a shared name, end every second name.
 fn work(dir: PathBuf, worker: &str) {
     let heads = heads_in(dir);
     for number in 0..MOVES {

@@ -205,7 +205,7 @@ fn file_that_differs_from_its_pack_stays() {
     assert_eq!(pack(&objects, &[hash(2)]).unwrap(), PackRunOutcome::default());
 }
 
-/// What one pack with so many objects of three bytes is told as.
+/// The report of one pack with so many objects of three bytes.
 fn pack_of(objects: &FsObjects, count: u64) -> PackRunOutcome {
     let path = packs(objects.dir()).pop().unwrap();
     PackRunOutcome {
@@ -246,7 +246,7 @@ fn removed_objects_vanish_immediately_and_reclaim_erases_bytes() {
         assert_eq!(objects.list(None).unwrap().len(), 38);
         assert_eq!(objects.get(hash(7)).unwrap().as_deref(), Some(b"the secret of 7".as_slice()));
     }
-    // What was removed can be put, packed and removed again.
+    // A removed object can be put, packed and removed again.
     put(&other, 5, b"back");
     assert_eq!((pack_all(&other), objects.get(hash(5)).unwrap().as_deref()), (1, Some(b"back".as_slice())));
     remove(&objects, &[hash(5)]);

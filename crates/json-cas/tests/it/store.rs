@@ -102,7 +102,7 @@ fn batch_with_invalid_payload_writes_nothing() {
     let error = store.put_all(&batch).unwrap_err();
     assert_eq!(error.to_string(), "the payload is not a valid text: expected a string, found 5");
     assert_eq!(store.objects().list(None).unwrap(), []);
-    // What was compiled on the way is not taken for stored.
+    // A schema that was only compiled does not count as stored.
     let error = store.put(&draft(schema.hash(), json!("fits"))).unwrap_err();
     assert_eq!(error.to_string(), format!("type {} is not in the store", schema.hash()));
 }

@@ -252,7 +252,7 @@ fn reason(home: &Home, killed: &HistoryLine) -> Result<String> {
         return Ok(why);
     }
     let last = recorded::read(home, &killed.thread)?.and_then(|last| last.gave_up);
-    // The question of a branch that waited is no reason.
+    // A branch that waited has not failed because of its question.
     let failed = last.filter(|gave_up| gave_up.kind != ErrorKind::Waiting);
     Ok(failed.map_or_else(|| kill::WAS_KILLED.to_owned(), |gave_up| short_reason(&gave_up.error)))
 }

@@ -22,6 +22,7 @@ use uwf_core::spending::{self, AttemptUsage, MoneySource, SpendingTotals};
 use uwf_core::thread::ThreadId;
 use uwf_core::view;
 
+use self::attempt_times::AttemptTimes;
 use self::group_place::GroupPlace;
 pub use self::memory::CostMemory;
 use self::memory::{CachedThreadSteps, RecordSign};
@@ -191,6 +192,7 @@ pub fn of_thread(now: &ThreadNow<'_>, config: &UwfConfig, by: CostBy) -> CostRep
     let standing = HeadAndRecord { head: thread.head, record: RecordSign::from_file(&home.record_file(&thread.id)) };
     let mut memory = CostMemory::default();
     memory.keep_tries(&thread.id, &standing, now.failed());
+    memory.keep_times(&thread.id, standing.record, AttemptTimes::from_record(home, &thread.id, now.record.all()));
     let request = CostRequest { by, ..CostRequest::default() };
     let mut ledger = CostLedger::new(home, config, &request, &mut memory);
     ledger.thread(thread, &standing);
@@ -294,7 +296,7 @@ impl CostReader<'_> {
     /// A failed attempt with the time that the record of its thread has; `None` for any other run, or if no record has its time.
     fn with_duration(&mut self, thread: Option<&ThreadId>, known: &KnownRun) -> Option<AttemptUsage> {
         let (thread, attempt) = (thread?, known.attempt?);
-        let duration_ms = self.memory.attempt_times(self.home, thread).of(attempt)?;
+        let duration_ms = self.memory.attempt_times(self.home, thread).of_attempt(attempt)?;
         Some(AttemptUsage { duration_ms, ..known.run.clone() })
     }
 }

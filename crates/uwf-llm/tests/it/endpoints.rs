@@ -89,7 +89,7 @@ fn a_key_shows_nowhere() {
     assert_eq!(secret.reveal(), KEY);
     assert_eq!(format!("{secret:?} {secret}"), "Secret(***) ***");
     assert_eq!(secret.redact(&format!("bad key {KEY}!")), "bad key ***!");
-    // A word that is no key would garble every text.
+    // Any other word than a key would garble every text.
     assert_eq!(LlmApiKey::new("x").redact("x-ray"), "x-ray");
     let server = LlmServer::start([]);
     assert!(!format!("{:?}", client(&server, LlmWireFormat::OpenAi)).contains(KEY));

@@ -331,7 +331,7 @@ fn the_cache_survives_anything() {
     }
     // Nothing but the one file is left.
     assert_eq!(fs::read_dir(setting.dir.path().join("deep")).unwrap().count(), 1);
-    // One that cannot be written is no reason to fail.
+    // If it cannot be written, the reading does not fail.
     let nowhere = ModeCache::new(path.join("below/a/file.json"));
     let schema = schema();
     let shape = ValueSpec { name: "submit", description: "", schema: &schema, mode: None };

@@ -9,6 +9,7 @@ use uwf_testing::machine::TestMachine;
 use uwf_testing::server::{TestServer, TestServerResponse};
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::hooks::{COUNTING, TRIAGE, deliver, home_with_hooks, opened};
 use crate::fixtures::people::staffed;
 use crate::home;
@@ -205,6 +206,14 @@ fn person(api: &mut DescribedOperation) {
     other.act(&thread, "step", json!({}), 200);
     other.act(&thread, "step", json!({}), 202);
     other.act(&thread, "answer", json!({ "data": { "approved": true } }), 200);
+    home.put(
+        "drafts",
+        "name: drafts\nroles:\n  writer: { goal: Write. }\n  drafts: { play: writer, copies: 2 }\n\
+         graph:\n  $START: [ { role: drafts } ]\n  drafts: [ { role: $END } ]\n",
+    );
+    home.script("drafter", "#!/bin/sh\ncat > /dev/null\necho A draft.\n");
+    let thread = thread_of(&home.uwf(&["run", "drafts", "-p", "x", "--agent", "drafter", "--output", "text"]));
+    other.act(&thread, "take", json!({ "copy": "drafts.1" }), 200);
     api.called.append(&mut other.called);
 }
 

@@ -286,7 +286,7 @@ fn thread_without_remote_names_its_machine() {
     let refused = carl.step(&plain, ":", &[]);
     assert!(refused.stderr.contains("on machine `bert`"), "{}", refused.stderr);
 
-    // Once it continued elsewhere, its old worktree is no place to work.
+    // Once it continued elsewhere, its old worktree is not used.
     bert.step_in_clone(&thread, ":").json();
     let refused = anna.step(&thread, ":", &[]);
     assert_eq!(refused.code, Some(75), "{}", refused.stderr);

@@ -26,7 +26,7 @@ pub(crate) const SUBJECT: FuzzTarget = FuzzTarget {
     check,
 };
 
-/// Where bytes are put that are no node at all.
+/// The place of bytes that are not a node.
 const ANYWHERE: NodeHash = NodeHash::literal("0000000000042");
 
 fn check(bytes: &[u8]) {
@@ -77,7 +77,7 @@ fn read(store: &Store, hash: NodeHash, draft: Option<&NodeDraft>) {
     }
 }
 
-/// References are followed or reported as missing; there is no third case.
+/// References are followed or reported as missing.
 fn follow(store: &Store, hash: NodeHash, node: &Node) {
     let _ = store.refs(node);
     for item in store.walk(&[hash], WalkOptions { types: true }) {
@@ -87,7 +87,7 @@ fn follow(store: &Store, hash: NodeHash, node: &Node) {
     }
 }
 
-/// What the odd node may refer to.
+/// Targets of the odd node.
 fn base() -> &'static MemoryObjects {
     static BASE: OnceLock<Arc<MemoryObjects>> = OnceLock::new();
     BASE.get_or_init(|| {

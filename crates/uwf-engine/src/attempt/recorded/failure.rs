@@ -78,7 +78,7 @@ impl Error {
 
     /// Adds what the last words of a program that uwf does not know say about the failure.
     #[must_use]
-    pub fn with_last_words_of_unknown(self, text: &str) -> Error {
+    pub(crate) fn with_last_words_of_unknown(self, text: &str) -> Error {
         self.with_known_class(&FailureNotice::read_of_unknown(last_part(text)))
     }
 
@@ -90,7 +90,7 @@ impl Error {
 
     /// Adds what a program that uwf does not know says about the failure among the work that it printed.
     #[must_use]
-    pub fn with_last_printed_of_unknown(self, text: &str) -> Error {
+    pub(crate) fn with_last_printed_of_unknown(self, text: &str) -> Error {
         let text = last_part(text);
         match FailureNotice::read_of_unknown(text) {
             notice @ FailureNotice { class: FailureClass::UsageLimit, .. } => self.with_notice(&notice),

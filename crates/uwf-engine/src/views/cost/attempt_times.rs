@@ -21,13 +21,18 @@ pub(super) struct AttemptTimes {
 impl AttemptTimes {
     /// Reads the records. An unreadable record has no times.
     pub(super) fn read(home: &Home, thread: &ThreadId) -> AttemptTimes {
+        let record = ThreadRecord::read(home, thread).map(|record| record.all());
+        AttemptTimes::from_record(home, thread, record.unwrap_or_default())
+    }
+
+    /// The same, with the attempts in a record that was read before.
+    pub(super) fn from_record(home: &Home, thread: &ThreadId, attempts: Vec<RecordedAttempt>) -> AttemptTimes {
         let mut times = AttemptTimes::default();
-        times.add(home, thread, 0);
+        times.add(home, thread, attempts, 0);
         times
     }
 
-    fn add(&mut self, home: &Home, thread: &ThreadId, depth: usize) {
-        let attempts = ThreadRecord::read(home, thread).map(|record| record.all()).unwrap_or_default();
+    fn add(&mut self, home: &Home, thread: &ThreadId, attempts: Vec<RecordedAttempt>, depth: usize) {
         for (node, duration) in attempts.iter().filter_map(duration) {
             let (sum, count) = self.by_node.entry(node).or_default();
             (*sum, *count) = (number::sum(*sum, duration), *count + 1);
@@ -35,13 +40,14 @@ impl AttemptTimes {
         // The steps of a child thread are part of its parent's, without its id.
         for child in children::known(home, thread).unwrap_or_default() {
             if depth < nodes::MAX_NESTING {
-                self.add(home, &child, depth + 1);
+                let record = ThreadRecord::read(home, &child).map(|record| record.all());
+                self.add(home, &child, record.unwrap_or_default(), depth + 1);
             }
         }
     }
 
     /// Milliseconds of an attempt, by its node.
-    pub(super) fn of(&self, attempt: NodeHash) -> Option<u64> {
+    pub(super) fn of_attempt(&self, attempt: NodeHash) -> Option<u64> {
         self.by_node.get(&attempt).map(|(sum, count)| sum / count)
     }
 }

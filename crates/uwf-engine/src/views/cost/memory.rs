@@ -93,6 +93,11 @@ impl CostMemory {
         self.tries.extend(standing.record.map(|sign| (thread.clone(), (sign, standing.head, tries))));
     }
 
+    /// Keeps how long the failed attempts of a thread took whose record was read before.
+    pub(super) fn keep_times(&mut self, thread: &ThreadId, sign: Option<RecordSign>, times: AttemptTimes) {
+        self.times.insert(thread.clone(), (sign, Arc::new(times)));
+    }
+
     /// How long the failed attempts of a thread took, read again when its record has changed.
     pub(super) fn attempt_times(&mut self, home: &Home, thread: &ThreadId) -> Arc<AttemptTimes> {
         let sign = RecordSign::from_file(&home.record_file(thread));

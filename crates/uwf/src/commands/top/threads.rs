@@ -44,7 +44,7 @@ pub(super) struct TopThreadAbout {
     pub(super) task: String,
     /// Why it does not continue.
     pub(super) why: Option<String>,
-    /// What its agent does now.
+    /// The present activity of its agent.
     pub(super) doing: Option<String>,
     /// Tokens of its agent so far.
     pub(super) tokens: Option<String>,

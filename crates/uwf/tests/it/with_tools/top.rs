@@ -172,7 +172,7 @@ fn on_three_lines_the_chosen_thread_is_shown() {
 }
 
 #[test]
-fn running_thread_shows_activity_and_stuck_one_its_task() {
+fn threads_show_activity_or_task() {
     let home = home();
     let call = r#"{"type": "turn", "output": "", "toolCalls": [{"name": "Bash", "arguments": "{\"command\": \"pytest\"}", "result": "", "durationMs": 1}]}"#;
     let more = r#"{"type": "turn", "output": ""}"#;
