@@ -57,7 +57,7 @@ fn rewrite(type_hash: NodeHash, payload: &Value) -> Result<NodeDraft, String> {
     }
 }
 
-/// What a store has after a put.
+/// The content of a store after a put.
 fn stored(store: &Store, draft: &NodeDraft) -> Value {
     let hash = store.put(draft).expect("it fits its type");
     store.get(hash).expect("it is there").payload

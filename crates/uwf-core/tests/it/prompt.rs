@@ -72,7 +72,7 @@ fn built(input: &PromptInput<'_>, steps: &[Step]) -> AgentPrompt {
     prompt
 }
 
-/// What a prompt shows after the task.
+/// The part of a prompt after the task.
 fn history(prompt: &AgentPrompt) -> String {
     let parts = prompt.parts.iter().filter(|part| matches!(part.kind, PartKind::Steps(..) | PartKind::Note));
     parts.map(|part| part.text.as_str()).collect()

@@ -1,6 +1,6 @@
-//! What a clause says about the work.
+//! The verdict of a clause about the work.
 
-/// What a clause says about the work.
+/// The verdict of a clause about the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WorkVerdict {
     pub(super) accepts: bool,

@@ -87,7 +87,7 @@ fn history() -> ThreadHistory {
     ThreadHistory { prompt: "aab".to_owned(), depth: 1, total: steps.len(), steps, ..ThreadHistory::default() }
 }
 
-/// What is loaded for a condition that reads this, and nothing else.
+/// The parts that are loaded for a condition which reads only these.
 fn part(whole: &ThreadHistory, reads: &HistoryReads) -> ThreadHistory {
     let mut part = ThreadHistory { steps: Vec::new(), ..whole.clone() };
     for position in reads.positions(whole.total) {

@@ -304,7 +304,7 @@ fn is_in_doubt(pieces: &[Piece]) -> bool {
     said[1..].iter().any(differs)
 }
 
-/// What the text says of the change, in sentences and in values that stand alone.
+/// The verdicts of the text, in sentences and in values that stand alone.
 fn verdicts(pieces: &[Piece]) -> Vec<bool> {
     let verdict = |piece: &&Piece| match &piece.kind {
         Kind::Says(approved) => Some(*approved),
@@ -314,7 +314,7 @@ fn verdicts(pieces: &[Piece]) -> Vec<bool> {
     said(pieces).iter().filter_map(verdict).collect()
 }
 
-/// What terminals and editors add to a text.
+/// Symbols that terminals and editors add to a text.
 fn dressed(text: &str, way: usize) -> String {
     match way {
         0 => text.to_owned(),

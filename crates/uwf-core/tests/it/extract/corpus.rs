@@ -18,7 +18,7 @@ const SCHEMAS: &str = "schemas.yaml";
 /// The file with cases that are read wrongly today.
 const KNOWN_FAULTS: &str = "known-faults.yaml";
 
-/// What reading an answer gives.
+/// The result of reading an answer.
 #[derive(Debug, Clone, PartialEq)]
 enum Reading {
     /// Without `body`, any text beside the value is right.

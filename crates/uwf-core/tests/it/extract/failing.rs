@@ -1,4 +1,4 @@
-//! What is said when there is no answer.
+//! Messages about texts without an answer.
 
 use super::*;
 

@@ -7,7 +7,7 @@ fn verdict() -> Value {
     json!({"type": "object", "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}}, "required": ["approved"]})
 }
 
-/// What both forms read of a text: they never differ.
+/// The value that both forms read of a text; they never differ.
 fn reads(raw: &str, schema: &Value) -> Option<Value> {
     let schema = CompiledSchema::compile(schema).expect("a valid schema");
     let [text, json] = [frontmatter(raw, &schema), json_rung(raw, &schema)].map(|read| match read {

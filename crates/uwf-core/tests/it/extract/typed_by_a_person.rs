@@ -1,4 +1,4 @@
-//! What a person types is never searched.
+//! The text that a person types is never searched.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What must be loaded for a condition.
+//! The parts of a thread that a condition needs.
 
 use uwf_core::moderator::{HistoryReads, Moderator};
 

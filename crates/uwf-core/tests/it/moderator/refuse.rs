@@ -1,4 +1,4 @@
-//! What is not a condition.
+//! Expressions that are not conditions.
 
 use uwf_core::moderator::{CompiledCondition, ConditionError};
 

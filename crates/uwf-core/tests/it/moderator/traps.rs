@@ -1,4 +1,4 @@
-//! What surprises authors or engineers about JSONata and its library.
+//! Surprises of JSONata and its library.
 
 use serde_json::json;
 use uwf_core::moderator::{CompiledCondition, NextAction};
