@@ -37,7 +37,7 @@ impl GroupAttempt<'_, '_> {
         let mut stop = None;
         let mut queue: VecDeque<usize> = (0..count).collect();
         let mut marked = BTreeSet::new();
-        let agents: Vec<String> = (0..count).map(|position| self.agent_of(plan, position)).collect();
+        let agents = self.agents(plan);
         let mut unusable = BTreeSet::new();
         let (send, receive) = mpsc::channel();
         let home = self.context.thread().home();
@@ -156,15 +156,17 @@ impl GroupAttempt<'_, '_> {
         }
     }
 
-    /// The agent of a branch: an alias or a command line. If it can't be found, the role stands for it, because only this role needs it.
-    fn agent_of(&self, plan: &GroupPlan, position: usize) -> String {
-        let branch = &plan.branches[position];
-        let copy = self.copy_agent(branch, position).ok().and_then(|bound| bound.agents.into_values().next());
-        let of_role = || {
-            let parent = StepPlan::load(self.context.thread(), None).ok()?;
-            parent.agent(&branch.role, None).ok().map(|agent| agent.name)
+    /// The agent of each branch: an alias or a command line. If it can't be found, the role stands for it, because only this role needs it.
+    fn agents(&self, plan: &GroupPlan) -> Vec<String> {
+        let step = StepPlan::load(self.context.thread(), None).ok();
+        let agent = |(position, branch): (usize, &PlannedBranch)| {
+            // Only copies have agents of their own.
+            let copy = self.group.copies.and_then(|_| self.copy_agent(branch, position).ok());
+            let copy = copy.and_then(|bound| bound.agents.into_values().next()).map(|copy| copy.agent);
+            let of_role = || step.as_ref()?.agent(&branch.role, None).ok().map(|agent| agent.name);
+            copy.or_else(of_role).unwrap_or_else(|| format!("role {}", branch.role))
         };
-        copy.map(|copy| copy.agent).or_else(of_role).unwrap_or_else(|| format!("role {}", branch.role))
+        plan.branches.iter().enumerate().map(agent).collect()
     }
 
     /// The result of a branch that stopped with an error. Where the group continues without it, the thread of a failed branch is ended, so
