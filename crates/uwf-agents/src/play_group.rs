@@ -25,7 +25,7 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
-use uwf_engine::attempt::child_threads::Child;
+use uwf_engine::attempt::child_threads::{self, Child};
 use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::attempt::thread_branch::ThreadBranch;
@@ -37,7 +37,6 @@ use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
 use uwf_engine::verbs::group_files::{GroupFiles, MergeConflict};
-use uwf_engine::verbs::kill;
 use uwf_engine::verbs::start_child::{self, ChildTask};
 
 use crate::progress;
@@ -273,7 +272,7 @@ impl GroupAttempt<'_, '_> {
     fn deliver(&self, ended: &HistoryLine) -> Result<NodeHash> {
         let home = self.context.thread().home();
         if ended.status == EndStatus::Killed {
-            let message = format!("group `{}`: {}", self.context.role_name(), kill::child_was_killed(&ended.thread));
+            let message = format!("group `{}`: {}", self.context.role_name(), child_threads::was_killed(&ended.thread));
             return Err(Error::agent_failed(message).hint(results::retry_hint(&self.context.thread().id)));
         }
         let thread = Thread::load_at(home, ended.thread.clone(), ended.head)?;

@@ -35,7 +35,6 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::{lock, project};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{message, nodes};
-use uwf_engine::verbs::kill;
 use uwf_engine::verbs::start_child::{self, ChildTask};
 use uwf_engine::verbs::step::{self, StepReport, StepRequest, UpcomingRole};
 
@@ -284,7 +283,7 @@ fn passed_up(context: &AgentContext<'_>, child: &ThreadId, error: Error) -> Erro
 fn deliver(context: &AgentContext<'_>, ended: &HistoryLine) -> Result<NodeHash> {
     let child = &ended.thread;
     if ended.status == EndStatus::Killed {
-        let message = format!("role `{}`: {}", context.role_name(), kill::child_was_killed(child));
+        let message = format!("role `{}`: {}", context.role_name(), child_threads::was_killed(child));
         return Err(
             Error::agent_failed(message).hint(format!("`uwf thread retry {}` continues it", context.thread().id))
         );

@@ -267,7 +267,7 @@ fn weekday(text: &str) -> Option<ClockTime> {
     Some(in_zone(ClockTime { weekday: i8::try_from(at).ok(), ..time }, rest))
 }
 
-/// The time of day behind a day, and what follows; midnight if there is none.
+/// The time of day behind a day, midnight if it is left out, and the rest of the text.
 fn time_of_day(behind: &str) -> (ClockTime, &str) {
     let text = behind.trim_start_matches([',', ' ']);
     let text = text.strip_prefix("at ").unwrap_or(text);

@@ -8,7 +8,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::workflow::PlannedBranch;
 use uwf_engine::attempt::agent_process::SignalListener;
-use uwf_engine::attempt::child_threads::Child;
+use uwf_engine::attempt::child_threads::{self, Child};
 use uwf_engine::attempt::plan::StepPlan;
 use uwf_engine::attempt::recorded;
 use uwf_engine::root::history::HistoryLine;
@@ -243,7 +243,7 @@ fn lacks_directory(group: &Thread<'_>, branch: &str) -> Result<bool> {
 /// The end of a branch's thread, unless it was killed.
 pub(super) fn not_killed(ended: HistoryLine) -> Result<HistoryLine> {
     match ended.status {
-        EndStatus::Killed => Err(Error::agent_failed(kill::child_was_killed(&ended.thread))),
+        EndStatus::Killed => Err(Error::agent_failed(child_threads::was_killed(&ended.thread))),
         _ => Ok(ended),
     }
 }

@@ -35,6 +35,11 @@ pub enum Child {
     Ended(HistoryLine),
 }
 
+/// Why a step failed whose child thread was killed.
+pub fn was_killed(child: &ThreadId) -> String {
+    format!("child thread {child} was killed")
+}
+
 /// Whether a role has an ended child thread at the parent's head.
 pub fn has_ended(parent: &Thread<'_>, role: &str) -> Result<bool> {
     Ok(matches!(find(parent.home(), &id_for(parent, role))?, Some(Child::Ended(_))))

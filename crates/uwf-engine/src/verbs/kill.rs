@@ -32,11 +32,6 @@ const TRIES: usize = 50;
 /// Why an attempt or a branch failed whose thread was killed.
 pub const WAS_KILLED: &str = "it was killed";
 
-/// Why a step failed whose child thread was killed.
-pub fn child_was_killed(child: &ThreadId) -> String {
-    format!("child thread {child} was killed")
-}
-
 /// Result of killing a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KillReport {

@@ -47,7 +47,7 @@ pub struct PutOptions<'o> {
     pub strict: bool,
     /// Name in the registry instead of the workflow's own.
     pub name: Option<&'o str>,
-    /// The version that the name must have now, so that nobody's change is overwritten; `Some(None)` if the name must be free.
+    /// The version that the name must have now, so that no other change is overwritten; `Some(None)` if the name must be free.
     pub expected: Option<Option<NodeHash>>,
     /// Whether the commands of its roles stay untrusted.
     pub is_untrusted: bool,

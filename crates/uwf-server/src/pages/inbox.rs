@@ -97,7 +97,7 @@ async fn page(
     let own = drawn(&app, &query, since).await?;
     let views = SavedViews::of_request(&headers);
     let inbox = match app.gateway() {
-        // A page of older threads is one of this server's own; `All threads on X` leads to those of a machine.
+        // A page of older threads is one of this server's own; `All threads on X` is the link to the threads of a machine.
         Some(gateway) if query.after.is_empty() => {
             own.with_machines(lists::inboxes(&app, gateway, &query, since).await?)
         }

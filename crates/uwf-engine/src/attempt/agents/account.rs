@@ -26,7 +26,7 @@ const ACCOUNT_OPTIONS: [&str; 13] = [
     "--settings",
 ];
 
-/// Short forms of these options, by program; that of the model is in [`model_option`].
+/// Short forms of these options, by program. [`model_option`] has the short form of the model.
 const SHORT_OPTIONS: [(&str, &str, &str); 2] = [("codex", "-c", "--config"), ("codex", "-p", "--profile")];
 
 /// Settings of codex (`--config KEY=VALUE`) about what it may do.

@@ -18,6 +18,7 @@ use super::worktree_of;
 
 /// The commit that is checked out in a directory; `None` outside of repositories and without a commit, or if git fails.
 pub(crate) fn commit_of_directory(dir: &Path) -> Option<String> {
+    // Outside of repositories, don't start git.
     if !project_files::is_in_repository(dir) {
         return None;
     }
@@ -42,12 +43,8 @@ pub fn of_thread(thread: &Thread<'_>) -> Result<Option<PromptWorkspace>> {
 /// The branch and the commit of the git checkout that contains a directory, and the commit at which the thread began; `None` without a
 /// commit, or if git fails. Lists no files, because that takes long in a large repository.
 pub fn of_directory(thread: &Thread<'_>, dir: &Path) -> Option<PromptWorkspace> {
-    // Outside of repositories, don't start git.
-    if !project_files::is_in_repository(dir) {
-        return None;
-    }
+    let commit = commit_of_directory(dir)?;
     let git = GitRunner::for_directory(dir);
-    let commit = git.commit("HEAD").ok().flatten()?;
     let settings = ThreadSettings::load(thread.home(), &thread.id).ok().flatten();
     // The thread may work in another directory than at its start.
     let base =

@@ -100,7 +100,7 @@ struct KilledChild {
 /// Why the threads above a killed child cannot continue; `None` for a branch without which its group continues.
 fn fault_of_killed(home: &Home, child: &ThreadId) -> Result<Option<String>> {
     let Some(branch) = ThreadSettings::load(home, child)?.and_then(|settings| settings.branch) else {
-        return Ok(Some(format!("child thread {child} was killed")));
+        return Ok(Some(child_threads::was_killed(child)));
     };
     let Some(group) = child_threads::parent_of(home, child) else { return Ok(None) };
     let (group, _) = Thread::active(home, &group)?;

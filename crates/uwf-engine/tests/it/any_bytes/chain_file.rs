@@ -1,4 +1,4 @@
-//! The chain cache: whatever is in it, the steps of a thread are those of its nodes.
+//! The chain cache: with any content of it, the nodes of a thread give its steps.
 
 use std::cell::OnceCell;
 
