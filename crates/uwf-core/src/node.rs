@@ -3,11 +3,16 @@
 //! The schemas are the files in `schemas/`. Their hashes are pinned below and never change. A new field needs a new type beside the old
 //! one. Only the type hash decides a node's kind, never a title.
 
+mod payloads;
+mod tokens;
+
 use json_cas::{NodeDraft, NodeHash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::payloads::TypedPayload;
+pub use self::tokens::TokenCounts;
 use crate::number;
 use crate::outcome;
 
@@ -135,25 +140,6 @@ impl NodeKind {
             NodeKind::HermesRaw => "hermes-raw-output",
         }
     }
-}
-
-/// A payload that mirrors one of [`OWN_TYPES`] and so is valid under its schema by construction.
-pub trait TypedPayload: Serialize {
-    /// The type of its nodes.
-    const TYPE: NodeHash;
-
-    /// Later types of its nodes, with more keys. They exist because the schema of the first is pinned.
-    const LATER: &'static [NodeHash] = &[];
-
-    /// The node, ready to be stored.
-    fn draft(&self) -> NodeDraft {
-        draft(Self::TYPE, self)
-    }
-}
-
-fn draft<P: Serialize + ?Sized>(type_hash: NodeHash, payload: &P) -> NodeDraft {
-    let value = serde_json::to_value(payload).expect("payload structs hold only JSON-representable values");
-    NodeDraft::new(type_hash, value).expect("payload structs hold only CBOR-representable numbers").trusted()
 }
 
 /// First node of a thread.
@@ -422,103 +408,6 @@ pub enum ExtractedBy {
     Llm,
 }
 
-/// Token counts of a turn or a session; `None` is "unknown".
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenCounts {
-    /// Input tokens.
-    #[serde(default, with = "number::known")]
-    #[schemars(with = "Option<u64>")]
-    pub input: Option<u64>,
-    /// Output tokens.
-    #[serde(default, with = "number::known")]
-    #[schemars(with = "Option<u64>")]
-    pub output: Option<u64>,
-    /// Part of `input` that came from a cache.
-    #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
-    #[schemars(with = "Option<u64>")]
-    pub cached: Option<u64>,
-    /// Part of `input` that was written to a cache, which some providers charge more for. Turns don't have it.
-    #[serde(default, rename = "cacheWrite", skip_serializing_if = "number::known::is_unknown", with = "number::known")]
-    #[schemars(with = "Option<u64>")]
-    pub cache_write: Option<u64>,
-    /// Part of `output` spent on reasoning.
-    #[serde(default, skip_serializing_if = "number::known::is_unknown", with = "number::known")]
-    #[schemars(with = "Option<u64>")]
-    pub reasoning: Option<u64>,
-    /// US dollars as the provider reported them.
-    #[serde(default, skip_serializing_if = "number::known_money::is_unknown", with = "number::known_money")]
-    #[schemars(with = "Option<f64>")]
-    pub cost: Option<f64>,
-}
-
-impl TokenCounts {
-    /// Returns the counts with out-of-range values as unknown. Every count that another program reports passes through this function or
-    /// [`number::count`].
-    #[must_use]
-    pub fn in_range(self) -> TokenCounts {
-        let known = |count: Option<u64>| count.filter(|count| *count <= number::MAX_WHOLE);
-        TokenCounts {
-            input: known(self.input),
-            output: known(self.output),
-            cached: known(self.cached),
-            cache_write: known(self.cache_write),
-            reasoning: known(self.reasoning),
-            cost: self.cost.filter(|cost| number::is_money(*cost)),
-        }
-    }
-
-    /// Adds both counts. A kind is unknown if either lacks it.
-    #[must_use]
-    pub fn plus(&self, other: &TokenCounts) -> TokenCounts {
-        let sum = |one: Option<u64>, other: Option<u64>| one.zip(other).map(|(one, other)| number::sum(one, other));
-        TokenCounts {
-            input: sum(self.input, other.input),
-            output: sum(self.output, other.output),
-            cached: sum(self.cached, other.cached),
-            cache_write: sum(self.cache_write, other.cache_write),
-            reasoning: sum(self.reasoning, other.reasoning),
-            cost: self.cost.zip(other.cost).map(|(one, other)| (one + other).min(number::MAX_MONEY)),
-        }
-    }
-
-    /// Adds the known counts of `other`. A kind that `self` lacks stays unknown.
-    #[must_use]
-    pub fn plus_known(&self, other: &TokenCounts) -> TokenCounts {
-        let known = |count: Option<u64>| Some(count.unwrap_or(0));
-        self.plus(&TokenCounts {
-            input: known(other.input),
-            output: known(other.output),
-            cached: known(other.cached),
-            cache_write: known(other.cache_write),
-            reasoning: known(other.reasoning),
-            cost: Some(other.cost.unwrap_or(0.0)),
-        })
-    }
-
-    /// Adds both counts. A known cost counts even if the other cost is unknown, because limits must include it.
-    #[must_use]
-    pub fn at_least(&self, other: &TokenCounts) -> TokenCounts {
-        let known = [self.cost, other.cost].into_iter().flatten().reduce(|one, other| one + other);
-        TokenCounts { cost: known.map(|cost| cost.min(number::MAX_MONEY)), ..self.plus(other) }
-    }
-
-    /// Whether tokens were written to a cache.
-    fn writes_cache(tokens: Option<&TokenCounts>) -> bool {
-        tokens.and_then(|tokens| tokens.cache_write).is_some_and(|written| written > 0)
-    }
-
-    /// The counts without tokens written to a cache, as older types of nodes have them.
-    fn without_cache_writes(tokens: Option<TokenCounts>) -> Option<TokenCounts> {
-        tokens.map(|tokens| TokenCounts { cache_write: None, ..tokens })
-    }
-
-    /// Sum of input and output tokens; `None` if one of them is unknown.
-    #[must_use]
-    pub fn total(&self) -> Option<u64> {
-        self.input.zip(self.output).map(|(input, output)| number::sum(input, output))
-    }
-}
-
 /// One exchange with a model or a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -549,113 +438,6 @@ pub struct ReactToolCall {
     /// Duration in milliseconds.
     #[serde(with = "number::nearest")]
     pub duration_ms: u64,
-}
-
-macro_rules! payloads {
-    ($($payload:ty = $hash:ident;)*) => {
-        $(impl TypedPayload for $payload { const TYPE: NodeHash = $hash; })*
-    };
-}
-
-/// A workflow has one of four types, because their schemas are pinned: the first that has all its keys. So an older version of uwf steps
-/// every workflow that it can read.
-impl TypedPayload for crate::workflow::Workflow {
-    const TYPE: NodeHash = WORKFLOW;
-    const LATER: &'static [NodeHash] = &[WORKFLOW_WITH_SETTINGS, WORKFLOW_EXTENDED, WORKFLOW_RESOLVING];
-
-    fn draft(&self) -> NodeDraft {
-        let has_settings = !self.limits.is_empty() || !self.workspace.is_default();
-        let type_hash = match (self.is_extended(), has_settings) {
-            (true, _) if self.resolves_conflicts() => WORKFLOW_RESOLVING,
-            (true, _) => WORKFLOW_EXTENDED,
-            (false, true) => WORKFLOW_WITH_SETTINGS,
-            (false, false) => Self::TYPE,
-        };
-        draft(type_hash, self)
-    }
-}
-
-/// A start with input has a second type beside the first, whose schema is pinned.
-impl TypedPayload for StartNode {
-    const TYPE: NodeHash = START_NODE;
-    const LATER: &'static [NodeHash] = &[START_WITH_INPUT];
-
-    fn draft(&self) -> NodeDraft {
-        draft(if self.input.is_none() { Self::TYPE } else { START_WITH_INPUT }, self)
-    }
-}
-
-/// An end with an outcome has a second type beside the first, whose schema is pinned.
-impl TypedPayload for ThreadEnd {
-    const TYPE: NodeHash = THREAD_END;
-    const LATER: &'static [NodeHash] = &[END_WITH_OUTCOME];
-
-    fn draft(&self) -> NodeDraft {
-        draft(if self.meaning.is_none() { Self::TYPE } else { END_WITH_OUTCOME }, self)
-    }
-}
-
-/// A session that wrote to a cache has a later type, whose tokens say so.
-impl TypedPayload for ReactSession {
-    const TYPE: NodeHash = REACT_SESSION;
-    const LATER: &'static [NodeHash] = &[SESSION_WITH_CACHE_WRITES];
-
-    fn draft(&self) -> NodeDraft {
-        match TokenCounts::writes_cache(self.tokens.as_ref()) {
-            true => draft(SESSION_WITH_CACHE_WRITES, self),
-            false => draft(Self::TYPE, &self.without_cache_writes()),
-        }
-    }
-}
-
-/// The same for a resumed session. Both have one later type.
-impl TypedPayload for ResumedSession {
-    const TYPE: NodeHash = RESUMED_SESSION;
-    const LATER: &'static [NodeHash] = &[SESSION_WITH_CACHE_WRITES];
-
-    fn draft(&self) -> NodeDraft {
-        match TokenCounts::writes_cache(self.session.tokens.as_ref()) {
-            true => draft(SESSION_WITH_CACHE_WRITES, self),
-            false => {
-                let session = self.session.without_cache_writes();
-                draft(Self::TYPE, &ResumedSession { session, resumed: self.resumed })
-            }
-        }
-    }
-}
-
-/// The same for an attempt.
-impl TypedPayload for TracedAttempt {
-    const TYPE: NodeHash = TRACED_ATTEMPT;
-    const LATER: &'static [NodeHash] = &[ATTEMPT_WITH_CACHE_WRITES];
-
-    fn draft(&self) -> NodeDraft {
-        match TokenCounts::writes_cache(self.tokens.as_ref()) {
-            true => draft(ATTEMPT_WITH_CACHE_WRITES, self),
-            false => {
-                let tokens = TokenCounts::without_cache_writes(self.tokens.clone());
-                draft(Self::TYPE, &TracedAttempt { tokens, ..self.clone() })
-            }
-        }
-    }
-}
-
-/// The session counts tokens written to a cache; its turns don't.
-impl TypedPayload for ReactTurn {
-    const TYPE: NodeHash = REACT_TURN;
-
-    fn draft(&self) -> NodeDraft {
-        let tokens = TokenCounts::without_cache_writes(self.tokens.clone());
-        draft(Self::TYPE, &ReactTurn { tokens, ..self.clone() })
-    }
-}
-
-payloads! {
-    StepNode = STEP_NODE;
-    ContentNode = CONTENT;
-    AgentNode = AGENT;
-    AttemptNode = ATTEMPT;
-    ReactToolCall = REACT_TOOL_CALL;
 }
 
 /// Drafts of every own schema node, in the order of [`OWN_TYPES`].

@@ -268,7 +268,7 @@ const MERGE: &[(Target, &[i32])] = &[(Target::Command, FILES), (Target::Git, FIL
 const PLAIN: Scenario = Scenario {
     name: "",
     targets: ALONE,
-    sample: 10,
+    sample: 4,
     build: |_| Vec::new(),
     moves_nodes: false,
     is_one_change: true,

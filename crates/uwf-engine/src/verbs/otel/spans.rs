@@ -4,25 +4,26 @@
 //! A thread gets its span after it has ended, because the span cannot be sent twice. A step's span id is derived from the head before the
 //! step, so that a child thread can name its parent before that step exists.
 
+mod traced_thread;
+mod turns;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use json_cas::{NodeHash, Store};
-use serde_json::{Value, json};
 use uwf_core::config::UwfConfig;
-use uwf_core::event::{ThreadEvent, ThreadEventKind};
-use uwf_core::node::{
-    self, AgentNode, ContentNode, NodeKind, ReactSession, ReactToolCall, ReactTurn, TokenCounts, TracedAttempt,
-};
+use uwf_core::event::ThreadEventKind;
+use uwf_core::node::{self, AgentNode, ContentNode, NodeKind, ReactSession, ReactTurn, TokenCounts, TracedAttempt};
 use uwf_core::number;
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::thread::{Step, ThreadId};
 
+use self::traced_thread::TracedThread;
+use self::turns::add_usage;
 use super::agents::SpanAgent;
 use super::content::{cut, messages, text_part};
 use super::ids::{span_id, step_id, trace_of};
-use super::otlp::{OtelSpan, SpanAttributes, SpanId, SpanKind, TraceId};
-use crate::attempt::child_threads;
-use crate::attempt::recorded::{self, AttemptOutcome, RecordedAttempt, ThreadRecord};
+use super::otlp::{OtelSpan, SpanAttributes, SpanKind, TraceId};
+use crate::attempt::recorded::{self, AttemptOutcome};
 use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
@@ -106,72 +107,6 @@ pub(super) fn thread_spans(
     let mut seen = HashSet::new();
     writer.spans.retain(|span| seen.insert(span.id.0));
     Ok(ThreadSpans { trace, spans: writer.spans, has_ended, unreadable: writer.unreadable })
-}
-
-/// A thread whose events are processed.
-struct TracedThread<'h> {
-    thread: Thread<'h>,
-    workflow: String,
-    prompt: String,
-    span: SpanId,
-    parent: Option<SpanId>,
-    begun_at: u64,
-    attempts: Vec<RecordedAttempt>,
-    has_ended: bool,
-    /// Path of the branch that it is.
-    branch: Option<String>,
-    /// Whether it is the thread of a group.
-    is_group: bool,
-    /// Include only attempts that failed since then, in Unix milliseconds; `None` for all.
-    since: Option<u64>,
-}
-
-impl<'h> TracedThread<'h> {
-    fn begun(
-        home: &'h Home,
-        event: &ThreadEvent,
-        workflow: &str,
-        prompt: &str,
-        since: Option<u64>,
-    ) -> Result<TracedThread<'h>> {
-        let id = &event.thread;
-        let thread = Thread::any(home, id)?;
-        let above = child_threads::parent_of(home, id).zip(thread.start.parent);
-        let is_group = thread.workflow().is_ok_and(|workflow| workflow.planned_branches().is_some());
-        Ok(TracedThread {
-            branch: event.branch.clone(),
-            is_group,
-            workflow: workflow.to_owned(),
-            prompt: prompt.to_owned(),
-            span: span_id("thread", id, &[]),
-            parent: above.map(|(parent, head)| match event.branch {
-                Some(_) => span_id("thread", &parent, &[]),
-                None => step_id(&parent, head),
-            }),
-            begun_at: event.at,
-            attempts: ThreadRecord::read(home, id)?.all(),
-            has_ended: false,
-            since,
-            thread,
-        })
-    }
-
-    /// The thread's head before a step (with an index from 1), and when the thread reached that head.
-    fn before(&self, store: &Store, index: usize) -> Result<(NodeHash, u64)> {
-        let Some(before) = index.checked_sub(2) else { return Ok((self.thread.start_hash, self.begun_at)) };
-        let head = self.thread.step_hash(before)?;
-        Ok((head, nodes::step_node(store, head)?.1.max(self.begun_at)))
-    }
-
-    /// When a step began and ended: as recorded, or else by its agent's duration. If both are unknown, it began when the thread reached
-    /// the previous head.
-    fn times(&self, hash: NodeHash, stored_at: u64, before: u64, took: Option<u64>) -> (u64, u64) {
-        let ended_at = stored_at.max(before);
-        let attempt = self.attempts.iter().find(|attempt| attempt.result() == Some(hash));
-        let by_duration = took.map(|took| ended_at.saturating_sub(took));
-        let begun_at = attempt.map(|attempt| attempt.opened.opened_at).or(by_duration).unwrap_or(before);
-        (begun_at.clamp(before, ended_at), ended_at)
-    }
 }
 
 /// Activity of an agent, as far as it is kept.
@@ -407,110 +342,8 @@ impl SpanBuilder<'_> {
             .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
             .add("uwf.role", Some(role))
             .add("uwf.agent.session", done.session_id.as_deref());
-        usage(&mut attributes, done.tokens.as_ref());
+        add_usage(&mut attributes, done.tokens.as_ref());
         attributes
-    }
-
-    /// The spans of an agent's activity: consecutive exchanges with a model, each followed by the tools it called. Durations are known
-    /// but start times are not, so no span reaches beyond the end of the whole.
-    fn turns(&mut self, traveller: &TracedThread<'_>, whole: &OtelSpan, agent: &SpanAgent, done: &AgentWork) {
-        let mut at = whole.begun_at;
-        let mut said = HashSet::new();
-        for (number, hash) in done.turns.iter().enumerate() {
-            let turn = nodes::typed::<ReactTurn>(self.store(), *hash);
-            let Some(turn) = self.readable(turn) else { continue };
-            if !done.is_model && turn.tokens.is_none() && turn.tool_calls.is_empty() {
-                continue;
-            }
-            let place = [whole.id.hex(), number.to_string()];
-            let place: Vec<&str> = place.iter().map(String::as_str).collect();
-            let id = span_id("chat", &traveller.thread.id, &place);
-            let ended_at = at.saturating_add(turn.latency_ms).min(whole.ended_at);
-            let mut attributes = SpanAttributes::default();
-            attributes
-                .add("gen_ai.operation.name", Some("chat"))
-                .add("gen_ai.provider.name", Some(agent.provider.as_str()).filter(|name| !name.is_empty()))
-                .add("gen_ai.request.model", agent.model.as_deref())
-                .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
-                .add("uwf.node", Some(hash.to_string()));
-            usage(&mut attributes, turn.tokens.as_ref());
-            if self.content {
-                self.exchange(&mut attributes, &turn, &mut said);
-            }
-            let name = ["chat"].into_iter().chain(agent.model.as_deref()).collect::<Vec<_>>().join(" ");
-            let chat = OtelSpan {
-                id,
-                parent: Some(whole.id),
-                name,
-                kind: SpanKind::Client,
-                begun_at: at,
-                ended_at,
-                attributes,
-                ..whole.clone()
-            };
-            at = ended_at;
-            for (place, call) in turn.tool_calls.iter().enumerate() {
-                at = self.tool(traveller, &chat, place, *call, at, whole.ended_at);
-            }
-            self.spans.push(OtelSpan { error: None, ..chat });
-        }
-    }
-
-    /// The span of a tool call. Returns its end time.
-    fn tool(
-        &mut self,
-        traveller: &TracedThread<'_>,
-        chat: &OtelSpan,
-        place: usize,
-        hash: NodeHash,
-        at: u64,
-        latest: u64,
-    ) -> u64 {
-        let call = nodes::typed::<ReactToolCall>(self.store(), hash);
-        let Some(call) = self.readable(call) else { return at };
-        let ended_at = at.saturating_add(call.duration_ms).min(latest);
-        let mut attributes = SpanAttributes::default();
-        attributes
-            .add("gen_ai.operation.name", Some("execute_tool"))
-            .add("gen_ai.tool.name", Some(call.name.as_str()))
-            .add("gen_ai.tool.call.id", Some(format!("{}.{place}", chat.id.hex())))
-            .add("gen_ai.tool.type", Some("function"))
-            .add("gen_ai.conversation.id", Some(traveller.thread.id.as_str()))
-            .add("uwf.node", Some(hash.to_string()));
-        if self.content {
-            attributes
-                .add("gen_ai.tool.call.arguments", self.text(call.arguments).map(|text| cut(&text)))
-                .add("gen_ai.tool.call.result", self.text(call.result).map(|text| cut(&text)));
-        }
-        self.spans.push(OtelSpan {
-            trace: self.trace,
-            id: span_id("tool", &traveller.thread.id, &[&chat.id.hex(), &place.to_string()]),
-            parent: Some(chat.id),
-            name: format!("execute_tool {}", call.name),
-            kind: SpanKind::Internal,
-            begun_at: at,
-            ended_at,
-            attributes,
-            error: None,
-        });
-        ended_at
-    }
-
-    /// Content of an exchange. A turn contains all earlier texts; each is sent once, with the first turn that contains it.
-    fn exchange(&mut self, attributes: &mut SpanAttributes, turn: &ReactTurn, said: &mut HashSet<NodeHash>) {
-        let new: Vec<NodeHash> = turn.input.iter().copied().filter(|hash| said.insert(*hash)).collect();
-        let input: Vec<Value> =
-            new.into_iter().filter_map(|hash| self.text(hash)).map(|text| text_part(&text)).collect();
-        said.insert(turn.output);
-        let mut output: Vec<Value> = self.text(turn.output).iter().map(|text| text_part(text)).collect();
-        for hash in &turn.tool_calls {
-            let Ok(call) = nodes::typed::<ReactToolCall>(self.store(), *hash) else { continue };
-            let arguments = self.text(call.arguments).map(|text| cut(&text));
-            output.push(json!({ "type": "tool_call", "name": call.name, "arguments": arguments }));
-        }
-        attributes
-            .add("gen_ai.input.messages", Some(messages("user", input)))
-            .add("gen_ai.output.messages", Some(messages("assistant", output)));
     }
 
     fn text(&mut self, hash: NodeHash) -> Option<String> {
@@ -572,14 +405,4 @@ impl SpanBuilder<'_> {
         self.agents.insert(hash, known.clone());
         known
     }
-}
-
-fn usage(attributes: &mut SpanAttributes, tokens: Option<&TokenCounts>) {
-    let Some(tokens) = tokens else { return };
-    attributes
-        .add("gen_ai.usage.input_tokens", tokens.input)
-        .add("gen_ai.usage.output_tokens", tokens.output)
-        .add("gen_ai.usage.cache_read.input_tokens", tokens.cached)
-        .add("gen_ai.usage.reasoning.output_tokens", tokens.reasoning)
-        .add("uwf.usage.cost_usd", tokens.cost);
 }
