@@ -2,6 +2,7 @@
 # Installs what parts of ./test need: Debian's packages with apt-get, then packages from PyPI and npm below target/.
 # Usage: scripts/install.sh PART...
 #   installs  what scripts/package.sh and scripts/check-installs.sh need
+#   deploy    what scripts/check-deploy.sh needs
 # It prints what it is about to install, asks for root only if a package of Debian is missing, and installs nothing twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +21,7 @@ for part in "$@"; do
         dependencies | docs) programs+=(python3); scripts+=(checkers.sh) ;;
         forge) programs+=(npm) ;;
         installs) programs+=(python3 npm busybox curl lintian ruby shellcheck); scripts+=(packagers.sh) ;;
+        deploy) programs+=(python3 buildah curl docker-compose systemd-analyze) ;;
         tools) programs+=(python3 bwrap strace faketime nginx openssl ssh-keygen); scripts+=(otel-collector.sh) ;;
         campaigns) programs+=(strace) ;;
         stores) programs+=(python3 npm faketime openssl strace); scripts+=(postgres.sh s3-servers.sh) ;;
@@ -31,7 +33,7 @@ for part in "$@"; do
 done
 
 # The package of a program, where it has another name.
-package() { case $1 in ip) echo iproute2 ;; ssh-keygen) echo openssh-client ;; bwrap) echo bubblewrap ;; *) echo "$1" ;; esac; }
+package() { case $1 in ip) echo iproute2 ;; systemd-analyze) echo systemd ;; ssh-keygen) echo openssh-client ;; bwrap) echo bubblewrap ;; *) echo "$1" ;; esac; }
 packages=()
 for program in "${programs[@]}"; do
     command -v "$program" >/dev/null 2>&1 || packages+=("$(package "$program")")
