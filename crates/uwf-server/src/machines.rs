@@ -180,9 +180,6 @@ impl MachineGateway {
     }
 
     /// The machines that have a token, and those that are still connected without one.
-    ///
-    /// # Errors
-    /// The tokens can't be read.
     pub(crate) async fn all(self: &Arc<MachineGateway>) -> Result<Vec<MachineSnapshot>, HttpFailure> {
         let known = self.read_tokens().await?;
         let mut all: BTreeMap<MachineName, MachineSnapshot> =
@@ -208,9 +205,6 @@ impl MachineGateway {
     }
 
     /// The hash of each machine's token.
-    ///
-    /// # Errors
-    /// The tokens can't be read.
     pub(crate) async fn read_tokens(&self) -> Result<BTreeMap<MachineName, String>, HttpFailure> {
         let tokens = self.tokens.clone();
         let read = tokio::task::spawn_blocking(move || tokens.all()).await.map_err(HttpFailure::internal)?;

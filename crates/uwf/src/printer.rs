@@ -343,9 +343,6 @@ impl CommandPrinter {
     }
 
     /// Prints a part of a longer report; `false` if stdout is closed.
-    ///
-    /// # Errors
-    /// `Io` if stdout cannot be written.
     pub(crate) fn stream(&self, text: &str) -> Result<bool, CommandError> {
         let is_terminal = std::io::stdout().is_terminal();
         let text = match self.format() {

@@ -76,9 +76,6 @@ impl RefusedHosts {
 }
 
 /// Serves the proxy on a socket file until this process ends.
-///
-/// # Errors
-/// If it cannot listen there.
 pub(super) fn serve(socket: &Path, rules: ProxyRules, refused: RefusedHosts) -> io::Result<()> {
     let listener = UnixListener::bind(socket)?;
     let rules = Arc::new(rules);

@@ -15,9 +15,6 @@ const PREFIX: &str = "uwf-sandbox-";
 const KEPT: Duration = Duration::from_hours(24);
 
 /// A new directory, which is removed with its value.
-///
-/// # Errors
-/// Errors of the file system.
 pub(super) fn create() -> std::io::Result<TempDir> {
     remove_abandoned(&std::env::temp_dir(), SystemTime::now());
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir()

@@ -11,7 +11,7 @@ use super::{
     WORKFLOW_WITH_SETTINGS,
 };
 
-/// A payload that mirrors one of [`OWN_TYPES`] and so is valid under its schema by construction.
+/// A payload that mirrors one of [`super::OWN_TYPES`] and so is valid under its schema by construction.
 pub trait TypedPayload: Serialize {
     /// The type of its nodes.
     const TYPE: NodeHash;

@@ -42,9 +42,6 @@ pub(crate) struct StopSignalGuard {
 
 impl StopSignalGuard {
     /// Keeps stop signals from ending this process.
-    ///
-    /// # Errors
-    /// If the handlers can't be installed.
     pub(crate) fn begin() -> io::Result<StopSignalGuard> {
         let state = state()?;
         state.change(|users| users.watches += 1);
@@ -71,9 +68,6 @@ impl Drop for StopSignalGuard {
 }
 
 /// Permanently keeps stop signals from ending this process.
-///
-/// # Errors
-/// If the handlers can't be installed.
 pub(crate) fn listen() -> io::Result<()> {
     state()?.change(|users| users.listens = true);
     Ok(())

@@ -279,9 +279,6 @@ fn kept_by_git(own: &Path) -> Result<Option<WorktreeKeepReason>> {
 }
 
 /// Finds files that git doesn't record: nested repositories, and paths that are too long.
-///
-/// # Errors
-/// `Io` if a directory can't be listed.
 fn out_of_reach(dir: &Path) -> Result<Option<WorktreeKeepReason>> {
     let mut dirs = vec![dir.to_owned()];
     while let Some(at) = dirs.pop() {

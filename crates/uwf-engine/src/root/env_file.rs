@@ -35,9 +35,6 @@ fn parse(text: &[u8], path: &Path) -> Result<Vec<EnvAssignment>> {
 }
 
 /// Whether users other than its owner can read or change a `.env`; false if the file is missing.
-///
-/// # Errors
-/// `Io` when it cannot be looked at.
 pub(crate) fn is_open_to_others(path: &Path) -> Result<bool> {
     match std::fs::metadata(path) {
         Ok(meta) => Ok(meta.permissions().mode() & 0o077 != 0),
@@ -47,9 +44,6 @@ pub(crate) fn is_open_to_others(path: &Path) -> Result<bool> {
 }
 
 /// Restricts a `.env` that other users can read to its owner. Returns whether it was open.
-///
-/// # Errors
-/// `Io` when the mode cannot be changed.
 pub(crate) fn protect(path: &Path) -> Result<bool> {
     if !is_open_to_others(path)? {
         return Ok(false);

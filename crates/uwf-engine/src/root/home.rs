@@ -222,9 +222,6 @@ impl Home {
     }
 
     /// Whether the directory for nodes exists, so that nodes are or were kept in files.
-    ///
-    /// # Errors
-    /// `Io` when that cannot be determined.
     pub(crate) fn has_objects_dir(&self) -> Result<bool> {
         let dir = self.objects_dir();
         dir.try_exists().path_context("look at", dir)
@@ -239,9 +236,6 @@ impl Home {
     }
 
     /// Threads that have a record.
-    ///
-    /// # Errors
-    /// `Io` when the directory cannot be listed.
     pub(crate) fn recorded_threads(&self) -> Result<BTreeSet<ThreadId>> {
         let dir = self.threads_dir();
         let entries = match std::fs::read_dir(&dir) {

@@ -34,9 +34,6 @@ pub(crate) fn event(line: &[u8]) -> Option<&str> {
 }
 
 /// The record; empty if it is missing.
-///
-/// # Errors
-/// `Io` when the file cannot be read.
 pub(crate) fn read(home: &Home, thread: &ThreadId) -> Result<Vec<u8>> {
     let path = home.record_file(thread);
     match regular::read(&path, regular::MAX_TEXT) {
@@ -70,9 +67,6 @@ pub(crate) fn settings_line(record: &[u8]) -> Option<&[u8]> {
 
 /// Whether the record of a thread has content, or may have because it is damaged. An incomplete first line does not
 /// count.
-///
-/// # Errors
-/// `Io` when that cannot be determined.
 pub(crate) fn says_anything(home: &Home, thread: &ThreadId) -> Result<bool> {
     match read(home, thread) {
         Err(error) if error.is_damage() => Ok(true),

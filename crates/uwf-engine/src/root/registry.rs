@@ -91,9 +91,6 @@ impl MissingRegistry {
 }
 
 /// The place of a registry that is gone: it is missing although a process has written one, or was about to.
-///
-/// # Errors
-/// `Io` when that cannot be determined now; errors of a shared store.
 pub(crate) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
     match home.peers().names_place() {
         NamesPlace::File => in_file::gone(home),

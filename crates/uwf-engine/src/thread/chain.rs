@@ -148,9 +148,6 @@ pub(crate) fn cached(home: &Home, thread: &ThreadId) -> impl Iterator<Item = Nod
 }
 
 /// The last step in the cache, even if it no longer belongs to the thread; skips damaged records at the end.
-///
-/// # Errors
-/// `Io` if a cache exists but cannot be read.
 pub(crate) fn last_known(home: &Home, thread: &ThreadId) -> Result<Option<NodeHash>> {
     let path = home.chain_file(thread);
     let cached = records::read(&path).path_context("read", &path)?;

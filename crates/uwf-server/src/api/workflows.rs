@@ -96,9 +96,6 @@ pub(crate) async fn store(app: &AppState, fields: &RequestFields) -> Result<Valu
 }
 
 /// The text of a workflow with a name or a hash.
-///
-/// # Errors
-/// As of [`workflow_by_name_or_hash`].
 pub(crate) fn source_by_name_or_hash(home: &Home, typed: &str, cwd: &std::path::Path) -> Result<String, HttpFailure> {
     refuse_path(typed)?;
     Ok(workflows::source(home, typed, cwd)?)

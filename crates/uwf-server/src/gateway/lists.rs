@@ -116,9 +116,6 @@ pub(crate) fn gateway(app: &AppState) -> Result<Arc<MachineGateway>, HttpFailure
 }
 
 /// The first pages of all machines; of those that are not connected or take too long, the last one, unless the query filters.
-///
-/// # Errors
-/// The tokens can't be read.
 pub(crate) async fn inboxes(
     app: &AppState,
     gateway: &Arc<MachineGateway>,
@@ -150,9 +147,6 @@ pub(crate) async fn inboxes(
 }
 
 /// The results of a search on all machines; `None` from a machine that is not connected or takes too long.
-///
-/// # Errors
-/// The tokens can't be read.
 pub(crate) async fn searches(
     app: &AppState,
     gateway: &Arc<MachineGateway>,
@@ -169,9 +163,6 @@ pub(crate) async fn searches(
 }
 
 /// The costs of all machines; `None` for a machine that is not connected or takes too long.
-///
-/// # Errors
-/// The tokens can't be read.
 pub(crate) async fn costs(
     gateway: &Arc<MachineGateway>,
     (since, until): (&str, &str),
@@ -193,9 +184,6 @@ pub(crate) struct MachineWorkflow {
 }
 
 /// The workflows of all machines; `None` for a machine that is not connected or takes too long.
-///
-/// # Errors
-/// The tokens can't be read.
 pub(crate) async fn workflows(
     gateway: &Arc<MachineGateway>,
 ) -> Result<Vec<(MachineName, Option<Vec<MachineWorkflow>>)>, HttpFailure> {

@@ -58,9 +58,6 @@ impl<'c> ReplyRecorder<'c> {
     }
 
     /// Records all replies that are due.
-    ///
-    /// # Errors
-    /// `Io` if they can't be read.
     pub(crate) fn record_all(&mut self) -> Result<(), CommandError> {
         for (path, reply) in self.files.kept()? {
             if self.later.get(&path).is_some_and(|(due, _)| *due > Instant::now()) {

@@ -38,9 +38,6 @@ pub(crate) struct CommitSigning {
 
 impl<'d> GitRunner<'d> {
     /// The person's way of signing the commits that are created here.
-    ///
-    /// # Errors
-    /// `Io` if the configuration can't be read.
     pub(crate) fn signing_of_person(&self) -> Result<CommitSigning> {
         let args = ["config", "--null", "--show-scope", "--list", "--includes"];
         let listed = self.text("read the configuration of git", args)?;

@@ -49,9 +49,6 @@ pub(super) fn read(home: &Home) -> Result<Registry> {
 }
 
 /// The file, if it is missing although a process has written it, or was about to.
-///
-/// # Errors
-/// `Io` when that cannot be determined now.
 pub(super) fn gone(home: &Home) -> Result<Option<MissingRegistry>> {
     let is_there = |path: PathBuf| path.try_exists().path_context("look at", &path);
     if !is_there(home.registry_lock())? {

@@ -91,9 +91,6 @@ impl<'h> HeadEvidence<'h> {
     }
 
     /// Whether all intact data could be read.
-    ///
-    /// # Errors
-    /// `Io` if something could not be read.
     pub(super) fn complete(self) -> Result<()> {
         let hint = "nothing was changed; if it can never be read, move it away and try again";
         self.unread.into_inner().map_or(Ok(()), |error| Err(error.hint(hint)))

@@ -139,9 +139,6 @@ fn with_digest(home: &Home, head: NodeHash, settings: &ThreadSettings) -> Thread
 }
 
 /// Whether the record of a thread contains more than its settings, or might because it is damaged.
-///
-/// # Errors
-/// `Io` if the record cannot be read.
 pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
     match record::read(home, thread) {
         Err(error) if error.is_damage() => Ok(true),
@@ -150,9 +147,6 @@ pub(crate) fn has_begun(home: &Home, thread: &ThreadId) -> Result<bool> {
 }
 
 /// Whether a command is starting a thread right now: the thread has no head yet, and its record is locked.
-///
-/// # Errors
-/// `Io` if that cannot be checked.
 pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
     if has_begun(home, thread)? {
         return Ok(false);

@@ -22,9 +22,6 @@ pub(crate) struct RecordedReply {
 }
 
 /// Records a reply to the question of an attempt, unless it has one. Its thread no longer waits.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(crate) fn record(
     home: &Home,
     last: &RecordedAttempt,
@@ -56,9 +53,6 @@ pub(super) fn end(last: &RecordedAttempt, limit: Duration) -> u64 {
 }
 
 /// Replies to a question that is older than the limit. Returns whether it is. The caller holds the lock of the thread.
-///
-/// # Errors
-/// Errors of the store and the record.
 pub(super) fn expire(home: &Home, last: &RecordedAttempt, question: &str, limit: Duration) -> Result<bool> {
     if ids::now_ms() < end(last, limit) {
         return Ok(false);
