@@ -26,7 +26,7 @@ for part in "$@"; do
         campaigns) programs+=(strace) ;;
         stores) programs+=(python3 npm faketime openssl strace); scripts+=(postgres.sh s3-servers.sh) ;;
         temporal) programs+=(python3 npm nginx openssl); scripts+=(postgres.sh s3-servers.sh temporal.sh) ;;
-        browser) programs+=(python3 npm chromium); scripts+=(browser.sh) ;;
+        browser) programs+=(python3 npm); scripts+=(browser.sh) ;;
         real-agents) programs+=(python3 npm); scripts+=(real-agents.sh) ;;
         cluster) programs+=(python3 npm faketime ip); scripts+=(s3-servers.sh temporal.sh) ;;
     esac

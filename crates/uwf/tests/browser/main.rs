@@ -46,7 +46,7 @@ fn browse(home: &TestHome, server: &TestServer, case: &str, with: Value) {
     let mut scenario = json!({
         "url": format!("http://{}", server.address),
         "secret": server.secret,
-        "chromium": "/usr/bin/chromium",
+        "chromium": installed("chromium"),
         "screenshots": screenshots,
         "uwf": UWF,
         "env": variables,
