@@ -21,6 +21,9 @@ use crate::table;
 /// Columns of a typed line in a quote.
 const QUOTED: usize = 60;
 
+/// Time between two looks whether a question is still open.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
 /// How many options of a list are shown at once.
 const SHOWN: usize = 20;
 
@@ -195,27 +198,59 @@ impl TerminalAsker {
 
     /// One line after a prompt, as typed; may be empty. Asks back if the line seems to be pasted for the shell.
     pub(crate) fn as_typed(&self, prompt: &str) -> Result<String, CommandError> {
+        self.confirmed(prompt, None)?.ok_or_else(interrupted)
+    }
+
+    /// Like [`TerminalAsker::as_typed`], but only while the question is open; `None` if it is closed before the line is complete.
+    pub(crate) fn as_typed_while(
+        &self,
+        prompt: &str,
+        is_open: &dyn Fn() -> bool,
+    ) -> Result<Option<String>, CommandError> {
+        self.confirmed(prompt, Some(is_open))
+    }
+
+    fn confirmed(&self, prompt: &str, is_open: Option<&dyn Fn() -> bool>) -> Result<Option<String>, CommandError> {
         loop {
-            let typed = self.read(prompt)?;
-            let Some(doubt) = doubt(typed.trim(), has_more_lines()) else { return Ok(typed) };
+            let Some(typed) = self.read(prompt, is_open)? else { return Ok(None) };
+            let Some(doubt) = doubt(typed.trim(), has_more_lines()) else { return Ok(Some(typed)) };
             let quoted = table::excerpt(&typed, QUOTED);
-            let meant = self.read(&format!("`{quoted}` {doubt}. {} [y/N]: ", style::bold("Is it your answer?")))?;
+            let back = format!("`{quoted}` {doubt}. {} [y/N]: ", style::bold("Is it your answer?"));
+            let Some(meant) = self.read(&back, is_open)? else { return Ok(None) };
             if is_yes(meant.trim()) {
-                return Ok(typed);
+                return Ok(Some(typed));
             }
         }
     }
 
-    /// One line typed after the prompt, without its newline.
-    fn read(&self, prompt: &str) -> Result<String, CommandError> {
+    /// One line typed after the prompt, without its newline; `None` if the question is closed first.
+    fn read(&self, prompt: &str, is_open: Option<&dyn Fn() -> bool>) -> Result<Option<String>, CommandError> {
         forget_typed();
         self.printer.talk_raw(prompt);
+        if let Some(is_open) = is_open
+            && !has_line_while(is_open)
+        {
+            // Half a line must not reach the shell.
+            forget_typed();
+            self.printer.talk("");
+            return Ok(None);
+        }
         let mut line = String::new();
         match std::io::stdin().read_line(&mut line).path_context("read", "the terminal")? {
             0 => Err(interrupted()),
-            _ => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
+            _ => Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned())),
         }
     }
+}
+
+/// Waits for a typed line, or for the end of input. Returns `false` if the question is closed first.
+fn has_line_while(is_open: &dyn Fn() -> bool) -> bool {
+    while !has_input(LOOK) {
+        if !is_open() {
+            return false;
+        }
+    }
+    true
 }
 
 fn is_yes(typed: &str) -> bool {
@@ -235,6 +270,13 @@ fn has_more_lines() -> bool {
     let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
     matches!(poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1..))
         && ready[0].revents().contains(PollFlags::IN)
+}
+
+/// Waits a moment for a typed line, or for the end of input. Returns whether reading would not block.
+fn has_input(wait: Timespec) -> bool {
+    let stdin = std::io::stdin();
+    let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+    matches!(poll(&mut ready, Some(&wait)), Ok(1..))
 }
 
 /// Why a line may not be intended as an answer.

@@ -10,6 +10,9 @@ use uwf_core::text::ellipsize;
 /// Characters shown of a request.
 const MAX_SHOWN: usize = 300;
 
+/// Beginning of the text below the request in a [`question`].
+const HOW_TO_REPLY: &str = "Reply with the number or the name of an option.";
+
 /// Kinds of options in the protocol, as a reply names them. Only the agent's request says which option has a kind.
 pub const KINDS: [&str; 4] = ["allow once", "allow always", "reject once", "reject always"];
 
@@ -71,12 +74,19 @@ pub(super) fn question(agent: &str, params: &Value) -> String {
     let options: Vec<String> =
         names(params).into_iter().enumerate().map(|(at, name)| format!("{}. {name}", at + 1)).collect();
     format!(
-        "{}{}\n\nReply with the number or the name of an option. `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other \
+        "{}{}\n\n{HOW_TO_REPLY} `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other \
          reply denies the request, and the agent gets your text:\n\n{}",
         question_start(agent),
         what(params),
         options.join("\n")
     )
+}
+
+/// A question without its options and without the way to name them, for messages that have a button for each option. Other questions than
+/// for permission stay whole.
+#[must_use]
+pub fn request_without_options(question: &str) -> &str {
+    question.split_once(&format!("\n\n{HOW_TO_REPLY}")).map_or(question, |(request, _)| request)
 }
 
 /// The names of the options that the agent offers.

@@ -52,6 +52,8 @@ pub struct NotifyMessage {
     pub title: String,
     /// Its text.
     pub text: String,
+    /// The task of the thread, for a message with a question.
+    pub task: Option<String>,
     /// The question that it asks.
     pub question: Option<PersonQuestion>,
 }
@@ -98,6 +100,7 @@ fn send_messages(
         .map(|message| NotifyMessage {
             title: redactor.text(&message.title),
             text: redactor.text(&message.text),
+            task: message.task.as_deref().map(|task| redactor.text(task)),
             ..message
         })
         .filter_map(|message| sender.message(by, &message).err())
@@ -118,7 +121,8 @@ fn messages(home: &Home, thread: &ThreadId, report: &Value) -> Result<Vec<Notify
         let question = question::describe(home, asked)?;
         let title = format!("{}: {} asks", one_line(&question.workflow), one_line(&question.role));
         let (thread, text) = (thread.clone(), question.text.clone());
-        Ok(NotifyMessage { thread, title, text, question: Some(question) })
+        let task = report.get("task").and_then(Value::as_str).map(str::to_owned);
+        Ok(NotifyMessage { thread, title, text, task, question: Some(question) })
     };
     asked.iter().map(message).collect()
 }
@@ -134,6 +138,7 @@ fn news(thread: &ThreadId, report: &Value) -> NotifyMessage {
         thread: thread.clone(),
         title: format!("{}: {}", one_line(workflow), one_line(outcome)),
         text: body.join("\n\n"),
+        task: None,
         question: None,
     }
 }

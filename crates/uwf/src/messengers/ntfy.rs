@@ -84,9 +84,11 @@ impl NtfyTopic {
             let by_reply = sent
                 .zip(self.replies.as_ref())
                 .map(|(sent, replies)| format!("send `{} YOUR ANSWER` to the topic {replies}", sent.code));
-            let how = wording::how_to_answer(question, by_reply.as_deref(), self.dashboard.as_deref());
-            body["message"] = format!("{}\n\n{how}", beginning(&message.text, MAX_TEXT - how.len().min(1000))).into();
             let buttons = sent.map(|sent| self.buttons(&question.form.labels(), sent)).unwrap_or_default();
+            let by_reply = (by_reply.as_deref(), buttons.len());
+            let how = wording::how_to_answer(message, question, by_reply, self.dashboard.as_deref());
+            let text = wording::question_text(message, question, buttons.len());
+            body["message"] = format!("{}\n\n{how}", beginning(text, MAX_TEXT - how.len().min(1000))).into();
             if !buttons.is_empty() {
                 body["actions"] = buttons.into();
             }

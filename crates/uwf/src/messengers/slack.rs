@@ -110,16 +110,19 @@ impl SlackChannel {
     /// Sends a message; `sent` is its question, if people can reply.
     pub(super) fn send(&self, message: &NotifyMessage, sent: Option<&SentQuestion>) -> Result<MessageName, String> {
         let title = markup::escaped_within(&message.title, MAX_LABEL * 2);
-        let mut blocks =
-            vec![section(&format!("*{title}*")), section(&markup::escaped_within(&message.text, MAX_TEXT))];
+        let question = message.question.as_ref();
+        let buttons = question.zip(sent).map(|(question, sent)| buttons(&question.form.labels(), sent));
+        let buttons = buttons.unwrap_or_default();
+        let count = buttons.len();
+        let text = question.map_or(&*message.text, |question| wording::question_text(message, question, count));
+        let mut blocks = vec![section(&format!("*{title}*")), section(&markup::escaped_within(text, MAX_TEXT))];
         blocks.retain(|block| block["text"]["text"] != "");
-        if let Some(question) = &message.question {
-            let buttons = sent.map(|sent| buttons(&question.form.labels(), sent)).unwrap_or_default();
+        if let Some(question) = question {
             if !buttons.is_empty() {
                 blocks.push(json!({ "type": "actions", "elements": buttons }));
             }
             let by_reply = sent.map(|_| "reply in the thread of this message");
-            let how = wording::how_to_answer(question, by_reply, self.dashboard.as_deref());
+            let how = wording::how_to_answer(message, question, (by_reply, count), self.dashboard.as_deref());
             blocks.push(context(&how));
         } else if let Some(dashboard) = &self.dashboard {
             blocks.push(context(&format!("{}/threads/{}", dashboard.trim_end_matches('/'), message.thread)));

@@ -193,20 +193,20 @@ fn asked_agent<'c>(context: &'c CommandContext, asked: &OpenQuestion) -> Result<
     Ok(AgentContext::for_role(thread, &asked.role, None)?)
 }
 
-/// Asks the person at the terminal and records the answer.
+/// Asks the person at the terminal and records the answer. `None` if the question was closed first.
 ///
 /// # Errors
 /// `Interrupted` if the person does not answer; the thread keeps waiting.
-pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Result<StepReport, CommandError> {
+pub(crate) fn at_terminal(context: &CommandContext, asked: &OpenQuestion) -> Result<Option<StepReport>, CommandError> {
     if let Some(question) = &asked.question {
-        let reply = reply::ask_person(context, question)?;
+        let Some(reply) = reply::ask_person(context, asked, question)? else { return Ok(None) };
         let report = answer::reply(&context.home, asked, question, &reply, &user_name())?;
         reply::say_effect(context, question, &reply);
-        return Ok(report);
+        return Ok(Some(report));
     }
     let agent = asked_agent(context, asked)?;
     let answer = ask_person(context, &agent, asked)?;
-    record(context, asked, &agent, answer, &user_name())
+    record(context, asked, &agent, answer, &user_name()).map(Some)
 }
 
 /// Checks the output that a program gives, and records nothing.

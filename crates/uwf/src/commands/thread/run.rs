@@ -318,7 +318,7 @@ fn before(
 }
 
 /// Asks the person at the terminal the thread's question. Returns the thread's step, or `None` if a child was waiting, or an agent that
-/// continues with the reply. If the thread waits for something else, it keeps waiting.
+/// continues with the reply or without one. If the thread waits for something else, it keeps waiting.
 fn answered(
     context: &CommandContext,
     thread: &ThreadId,
@@ -326,7 +326,11 @@ fn answered(
 ) -> Result<Option<StepReport>, CommandError> {
     // For example, the thread is paused, or several children wait.
     let Ok(asked) = asked(&context.home, thread, AnswerPrecondition::default()) else { return Err(waits) };
-    let report = answer::at_terminal(context, &asked)?;
+    let later = |error: CommandError| match error.kind {
+        ErrorKind::Interrupted => error.hint(format!("the thread keeps waiting: `uwf thread answer {thread}`")),
+        _ => error,
+    };
+    let Some(report) = answer::at_terminal(context, &asked).map_err(later)? else { return Ok(None) };
     if let Some(role) = &report.role {
         context.printer.talk(&format!(
             "{} {} by {}",
@@ -376,7 +380,10 @@ fn known_thread(
     }
     let thread = context.thread(target).map_err(|error| match target.starts_with(NEWEST) {
         true => error,
-        false => error.hint(format!("to start workflow `{target}`, give it a task: uwf run {target} -p 'TEXT'")),
+        false => {
+            let word = shlex::try_quote(target).unwrap_or_else(|_| target.into());
+            error.hint(format!("to start workflow `{target}`, give it a task: uwf run {word} -p 'TEXT'"))
+        }
     })?;
     if options.cwd.is_some() {
         return Err(CommandError::usage("--cwd needs --prompt: it belongs to a thread's start")

@@ -254,6 +254,7 @@ fn permission_is_granted_by_number() {
         ("2", "chosen: allow_once\n", Some("[o-allow_once]")),
         ("ok", "allowed, once if possible\n", Some("[o-allow_once]")),
         ("later", "denied: the reply is not one of the options", None),
+        ("no", "denied; the agent gets your text\n", None),
     ] {
         let (home, thread) = cleaning("");
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
@@ -265,6 +266,19 @@ fn permission_is_granted_by_number() {
             None => assert_eq!(step["denied"], json!(["rm -rf target"]), "{reply}"),
         }
     }
+}
+
+#[test]
+fn mistyped_option_denies_nothing() {
+    let (home, thread) = cleaning("");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let refused = home.uwf(&["thread", "answer", &thread, "-m", "alow_once"]);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    for part in ["`alow_once` is not an option", "did you mean", "allow_once", "reply `no`"] {
+        assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
+    }
+    let answered = home.uwf(&["thread", "answer", &thread, "-m", "allow_once"]);
+    assert!(answered.stderr.contains("chosen: allow_once"), "{}", answered.transcript());
 }
 
 #[test]
@@ -291,6 +305,16 @@ fn permission_is_granted_by_button() {
     let asked = message(|| server.messages("news"), 0);
     let labels: Vec<&Value> = asked["actions"].as_array().unwrap().iter().map(|action| &action["label"]).collect();
     assert_eq!(labels, ["allow_always", "allow_once", "reject_once"]);
+    // The buttons have the options, so the text has them no more.
+    let said = text(&asked, "message");
+    let said = said.replace(&said[said.find("send `").unwrap() + 6..said.find(" YOUR").unwrap()], "CODE");
+    assert_snapshot!(home.steady(&said).replace(&thread, "<id>"), @r#"
+    a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+
+    Thread <id>: count the moons
+
+    Press a button, or send `CODE YOUR ANSWER` to the topic answers. `yes` allows it; a text that names no option denies it.
+    "#);
     let _listener = ReplyListener::start(&home);
     server.press(&asked, 1);
     until("the thread ended", || home.json(&["thread", "show", &thread])["done"] == true);
@@ -325,6 +349,22 @@ fn reply_and_time_out_deny_permission() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     assert_eq!(home.json(&["thread", "step", &thread])["denied"], denied);
     assert!(fs::read_to_string(home.record_file(&thread)).unwrap().contains(r#""by":"askTimeout""#));
+}
+
+#[test]
+fn prompt_at_terminal_ends_with_denial_in_time() {
+    let (home, thread) = cleaning("askTimeout: 4s\n");
+    // At the terminal only the programs of the home are found, and the agent is a script of Python.
+    let found =
+        std::process::Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    std::os::unix::fs::symlink(String::from_utf8(found.stdout).unwrap().trim(), home.bin_dir().join("python3"))
+        .unwrap();
+    let seen = session(&home, &["run", &thread], &[("your reply", "ye")]);
+    assert_eq!(seen.code, Some(0), "{}", seen.shown);
+    assert!(seen.shown.contains("there was no reply in time"), "{}", seen.shown);
+    let prompt = heard(&home).into_iter().rfind(|message| message["method"] == "session/prompt").unwrap();
+    assert!(prompt.to_string().contains("The reply (askTimeout): There was no reply within 4s."), "{prompt}");
+    assert!(!text(&home.last_detail(&thread), "raw").contains("o-allow"), "{}", seen.shown);
 }
 
 #[test]

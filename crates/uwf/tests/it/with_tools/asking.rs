@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use uwf_testing::TestHome;
+use uwf_testing::processes::{of_home, until};
 
 use crate::fixtures::people::{staffed, waiting};
 use crate::fixtures::terminal::session;
@@ -37,6 +38,8 @@ fn lines_typed_early_do_not_answer_question() {
     let dialog = [("clerk by w", "Apples\r"), ("your reply", "\u{4}")];
     let seen = session(&home, &["run", &thread], &dialog);
     assert_eq!((seen.code, state(&home, &thread).as_str()), (Some(130), "waiting"), "{}", seen.shown);
+    let later = format!("hint: the thread keeps waiting: `uwf thread answer {thread}`");
+    assert!(plain(&seen.shown).contains(&later), "{}", seen.shown);
 }
 
 #[test]
@@ -83,6 +86,59 @@ fn each_key_is_answered_by_its_own_line() {
     let seen = session(&home, &["thread", "answer", &thread], &dialog);
     assert_eq!(seen.code, Some(0), "{}", seen.shown);
     assert_eq!(home.json(&["thread", "eval", &thread, "$last('approver')"]), json!({"approved": true}));
+}
+
+/// Lets a thread continue without a reply after a while.
+fn limit_wait(home: &TestHome, limit: &str) {
+    let config = std::fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}askTimeout: {limit}\n"));
+}
+
+#[test]
+fn prompt_ends_at_ask_timeout() {
+    let (home, thread) = asking(0);
+    limit_wait(&home, "3s");
+    let seen = session(&home, &["run", &thread], &[("your reply", "Appl")]);
+    assert_eq!(seen.code, Some(0), "{}", seen.shown);
+    let shown = plain(&seen.shown);
+    assert!(shown.contains("Without a reply, the thread continues in "), "{shown}");
+    assert!(shown.contains("there was no reply in time\n"), "{shown}");
+    assert!(reply(&home).starts_with("There was no reply within 3s."), "{}", reply(&home));
+
+    let (home, thread) = asking(0);
+    limit_wait(&home, "3s");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+    let seen = session(&home, &["thread", "answer", &thread], &[("your reply", "Appl")]);
+    assert_eq!(seen.code, Some(75), "{}", seen.shown);
+    let shown = plain(&seen.shown);
+    assert!(shown.contains(&format!("hint: continue without a reply: uwf run {thread}")), "{shown}");
+    // Until the thread continues, a late reply counts.
+    let late = session(&home, &["thread", "answer", &thread], &[("your reply", "Apples\r")]);
+    assert_eq!(late.code, Some(0), "{}", late.shown);
+    assert_eq!((home.uwf(&["run", &thread]).code, reply(&home).as_str()), (Some(0), "Apples"));
+}
+
+#[test]
+fn prompt_ends_when_question_is_answered_elsewhere() {
+    for (command, code) in [(&["run"][..], 0), (&["thread", "answer"], 75)] {
+        let (home, thread) = asking(0);
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        let seen = std::thread::scope(|scope| {
+            let prompt = scope.spawn(|| session(&home, &[command, &[&*thread]].concat(), &[("your reply", "Appl")]));
+            let is_prompt = |words: &[String]| words.get(1) == Some(&command[0].to_owned()) && words.contains(&thread);
+            until("the command runs", || {
+                of_home(home.root().parent().unwrap()).iter().any(|(_, words)| is_prompt(words))
+            });
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            home.json(&["thread", "answer", &thread, "-m", "Pears", "--by", "lena"]);
+            prompt.join().unwrap()
+        });
+        assert_eq!(seen.code, Some(code), "{}", seen.shown);
+        let shown = plain(&seen.shown);
+        assert!(shown.contains("the question was answered elsewhere\n"), "{shown}");
+        assert!(code == 0 || shown.contains("already answered by lena"), "{shown}");
+        assert!(code == 75 || reply(&home) == "Pears", "{shown}");
+    }
 }
 
 #[test]

@@ -1,14 +1,24 @@
 //! A person's reply to the question of an agent.
 
+use std::time::Duration;
+
+use json_cas::nearest::did_you_mean;
 use uwf_agents::acp::permission::{self, ALLOWING, KINDS};
 use uwf_core::text::one_line;
-use uwf_engine::verbs::answer::{AgentQuestion, OpenQuestion};
+use uwf_core::thread::ThreadId;
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::ids;
+use uwf_engine::root::marks::{self, ThreadMark};
+use uwf_engine::verbs::answer::{self, AgentQuestion, AnswerPrecondition, OpenQuestion};
+use uwf_engine::verbs::step::newest_attempt::NewestAttempt;
 
 use super::{Args, editor};
 use crate::ask::{InterruptibleWait, TerminalAsker};
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::input;
+use crate::table;
 
 /// Gets the reply from the arguments, the editor or the terminal.
 pub(super) fn of_arguments(
@@ -23,7 +33,9 @@ pub(super) fn of_arguments(
     let text = match (&args.message, &args.file) {
         (Some(message), _) => message.clone(),
         (None, Some(file)) => input::from_file(file)?,
-        (None, None) if args.no_ask.asks() => return ask_person(context, question),
+        (None, None) if args.no_ask.asks() => {
+            return ask_person(context, asked, question)?.ok_or_else(|| closed(context, asked));
+        }
         (None, None) => {
             return Err(super::not_given("reply", args.no_ask)
                 .hint(format!("uwf thread answer {} -m TEXT", asked.thread))
@@ -33,19 +45,50 @@ pub(super) fn of_arguments(
     if text.trim().is_empty() {
         return Err(CommandError::usage("the reply is empty").hint("the agent continues with your reply: give a text"));
     }
-    Ok(text)
+    match meant_option(question, &text) {
+        Some(meant) => Err(CommandError::usage(format!(
+            "`{}` is not an option, so it would deny the request",
+            one_line(text.trim())
+        ))
+        .hint(meant)
+        .hint(format!("the options: {}", question.options.join(", ")))
+        .hint("to deny it, reply `no` and your reason")),
+        None => Ok(text),
+    }
 }
 
-/// Shows the question and reads a line.
+/// A hint for a reply that denies only because an option in it is mistyped.
+fn meant_option(question: &AgentQuestion, reply: &str) -> Option<String> {
+    let is_denial = matches!(ReplyEffect::for_reply(question, reply), Some(ReplyEffect::Denial));
+    if !is_denial || is_refusal(reply) {
+        return None;
+    }
+    let words = question.options.iter().map(String::as_str).chain(KINDS).chain(ALLOWING);
+    did_you_mean(reply.trim(), words.filter(|word| word.len() > 2))
+}
+
+/// Shows the question and reads a line. `None` if the question is closed first: `askTimeout` has ended, or it has a reply.
 ///
 /// # Errors
 /// `Interrupted` if the person does not reply; the thread keeps waiting.
-pub(super) fn ask_person(context: &CommandContext, question: &AgentQuestion) -> Result<String, CommandError> {
+pub(super) fn ask_person(
+    context: &CommandContext,
+    asked: &OpenQuestion,
+    question: &AgentQuestion,
+) -> Result<Option<String>, CommandError> {
     let asker = TerminalAsker::new(context.printer);
     let _ends = InterruptibleWait::begin()?;
+    let wait = QuestionWait::begin(context, &asked.thread);
     asker.print_line(&format!("{}\n", question.text));
+    if let Some(end) = wait.end {
+        let left = Duration::from_millis(end.saturating_sub(ids::now_ms()));
+        asker.print_line(&format!("Without a reply, the thread continues in {}.\n", table::duration(left)));
+    }
     loop {
-        let reply = asker.as_typed("your reply: ")?;
+        let Some(reply) = asker.as_typed_while("your reply: ", &|| wait.is_open())? else {
+            context.printer.talk(wait.why_closed());
+            return Ok(None);
+        };
         if reply.trim().is_empty() {
             continue;
         }
@@ -56,8 +99,53 @@ pub(super) fn ask_person(context: &CommandContext, question: &AgentQuestion) -> 
                     "This is not an option. Type a number from 1 to {last}, or `no` and your reason.\n"
                 ));
             }
-            _ => return Ok(reply),
+            _ => return Ok(Some(reply)),
         }
+    }
+}
+
+/// The wait for a reply at the terminal.
+struct QuestionWait<'c> {
+    home: &'c Home,
+    thread: &'c ThreadId,
+    /// Whether the thread had a mark that shows that it waits.
+    is_marked: bool,
+    /// End of `askTimeout`, Unix milliseconds; `None` if the time has ended before, because a late reply still counts.
+    end: Option<u64>,
+}
+
+impl<'c> QuestionWait<'c> {
+    fn begin(context: &'c CommandContext, thread: &'c ThreadId) -> QuestionWait<'c> {
+        let mark = marks::get(&context.home, thread, ThreadMark::Waiting);
+        let end = mark.as_ref().and_then(|reason| reason.until).filter(|end| *end > ids::now_ms());
+        QuestionWait { home: &context.home, thread, is_marked: mark.is_some(), end }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.end.is_some_and(|end| end <= ids::now_ms())
+    }
+
+    fn is_open(&self) -> bool {
+        let is_replied = || self.is_marked && marks::get(self.home, self.thread, ThreadMark::Waiting).is_none();
+        !self.has_ended() && !is_replied()
+    }
+
+    fn why_closed(&self) -> &'static str {
+        if self.has_ended() { "there was no reply in time" } else { "the question was answered elsewhere" }
+    }
+}
+
+/// The error for a question that was closed before the person replied.
+fn closed(context: &CommandContext, asked: &OpenQuestion) -> CommandError {
+    let seen = AnswerPrecondition {
+        head: Some(asked.head),
+        attempt: asked.question.as_ref().and_then(|question| question.attempt.parse().ok()).map(NewestAttempt::Is),
+    };
+    match answer::asked(&context.home, &asked.thread, seen) {
+        Err(first) => first.into(),
+        Ok(_) => CommandError::new(ErrorKind::Busy, "there was no reply in time, so nothing was recorded".to_owned())
+            .hint(format!("continue without a reply: uwf run {}", asked.thread))
+            .hint(format!("or reply late, before the thread continues: uwf thread answer {} -m TEXT", asked.thread)),
     }
 }
 
@@ -100,6 +188,7 @@ pub(super) fn say_effect(context: &CommandContext, question: &AgentQuestion, rep
     context.printer.talk(&match effect {
         ReplyEffect::Option(option) => format!("chosen: {}", one_line(option)),
         ReplyEffect::Allowed => "allowed, once if possible".to_owned(),
+        ReplyEffect::Denial if is_refusal(reply) => "denied; the agent gets your text".to_owned(),
         ReplyEffect::Denial => "denied: the reply is not one of the options; the agent gets your text".to_owned(),
     });
 }
