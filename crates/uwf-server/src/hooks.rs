@@ -3,6 +3,7 @@
 
 mod received;
 mod signature;
+pub(crate) mod waiting;
 
 use std::net::IpAddr;
 

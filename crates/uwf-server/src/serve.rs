@@ -123,6 +123,9 @@ async fn listen(settings: ServeSettings<'_>, ready: impl FnOnce(&ListeningServer
     );
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     ready(&ListeningServer { address, url, logs_in });
+    if settings.has_hooks {
+        tokio::spawn(hooks::waiting::watch(app.clone()));
+    }
     // Only after `ready`, because a browser started there should get the usual limit.
     open_files::raise();
     tokio::select! {

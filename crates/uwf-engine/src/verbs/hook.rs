@@ -1,6 +1,8 @@
 //! Evaluates a hook of the configuration for a delivery: the thread that it starts or answers. Changes nothing itself.
 
 pub mod answered;
+pub mod deliveries;
+pub mod waiting;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +13,7 @@ use uwf_core::label::{DELIVERY_LABEL, HOOK_LABEL, ThreadLabel, ThreadLabels};
 use uwf_core::moderator::{self, PayloadEvaluation};
 use uwf_core::thread::{ID_LEN, ThreadId};
 
+use self::deliveries::{DeliveryNote, StartedThread};
 use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::thread::evaluate;
@@ -97,6 +100,23 @@ pub fn thread_id(hook: &str, delivery: &str) -> Result<ThreadId> {
 /// Errors of index, history and record.
 pub fn has_started(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(chosen_id::begun(home, thread, |_| true)?.is_some())
+}
+
+/// Notes that a delivery has started its thread, so that a repetition starts nothing after the thread was removed.
+///
+/// # Errors
+/// `Io`, errors of a shared store.
+pub fn note_start(home: &Home, thread: &ThreadId, run: bool) -> Result<()> {
+    let started = StartedThread { thread: thread.clone(), run };
+    deliveries::note(home, thread, &DeliveryNote::Start(started)).map(|_| ())
+}
+
+/// Whether a delivery has started its thread and the thread was removed since.
+///
+/// # Errors
+/// `Io`, errors of a shared store; `Data` for a note that uwf did not write.
+pub fn was_removed(home: &Home, thread: &ThreadId) -> Result<bool> {
+    Ok(matches!(deliveries::noted(home, thread)?, Some(DeliveryNote::Start(_))) && !has_started(home, thread)?)
 }
 
 /// Evaluates a hook for a delivery.

@@ -33,10 +33,10 @@ fn first_note_of_delivery_counts_on_all_machines() {
     let thread = machine.start("essay");
     let delivery = hook::thread_id("approve", "d-1").unwrap();
     assert_eq!(answered::noted(&machine.home, &delivery).unwrap(), None);
-    let first = answered::question(&machine.home, &thread, machine.thread(&thread).head).unwrap();
+    let first = answered::question(&machine.home, &thread, machine.thread(&thread).head, true).unwrap();
     assert_eq!(answered::note(&machine.home, &delivery, &first).unwrap(), first);
     machine.answer(&thread, json!({ "text": "It rains." })).unwrap();
-    let later = answered::question(&machine.home, &thread, machine.thread(&thread).head).unwrap();
+    let later = answered::question(&machine.home, &thread, machine.thread(&thread).head, true).unwrap();
     assert_ne!(later.head, first.head);
     assert_eq!(answered::note(&machine.home, &delivery, &later).unwrap(), first);
     // Without a shared store, each root has its own notes.

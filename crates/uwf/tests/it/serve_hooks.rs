@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 
 use serde_json::{Value, json};
-use uwf_testing::processes::until;
+use uwf_testing::processes::{of_home, signal, until};
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
@@ -60,6 +60,85 @@ fn hook_thread_continues_after_usage_limit() {
     assert_eq!(answer.status, 201, "{answer:?}");
     let thread = text(&answer.json(), "thread");
     until("the thread has run to its end", || state(&home, &thread) == "completed");
+}
+
+/// Reaches a usage limit that ends 4 seconds later, and then answers. It counts its starts.
+const LIMITED_ONCE: &str = "#!/bin/sh\ncat > /dev/null\necho start >> starts.txt\nif [ -e tried ]; then echo '{\"n\": 1}'; else touch tried; echo \"limit reached|$(($(date +%s) + 4))\"; exit 1; fi\n";
+
+/// Ends the processes of a home, as a restart of the machine does.
+fn end_processes(home: &TestHome) {
+    let user = home.root().parent().unwrap().to_owned();
+    let all = of_home(&user);
+    assert!(all.iter().any(|(_, words)| words.contains(&"--wait".to_owned())), "the run waits: {all:?}");
+    for (pid, _) in all {
+        signal(pid, "KILL");
+    }
+    until("all processes have ended", || of_home(&user).is_empty());
+}
+
+#[test]
+fn restarted_server_continues_limited_thread() {
+    let home = home_with_hooks(LIMITED_ONCE, TRIAGE);
+    let server = TestServer::start(&home, &["--hooks"]);
+    let thread = text(&deliver(&server, "triage", "d-1", &opened(42, "It crashes")).json(), "thread");
+    until("the thread is at its limit", || state(&home, &thread) == "limited");
+    end_processes(&home);
+    drop(server);
+    // Threads that no hook runs stay alone.
+    let other = text(&home.json(&["thread", "start", "triage", "-p", "x", "--set", "number=1"]), "thread");
+    let _servers = [TestServer::start(&home, &["--hooks"]), TestServer::start(&home, &["--hooks"])];
+    until("the thread has run to its end", || state(&home, &thread) == "completed");
+    assert_eq!((starts(&home), state(&home, &other).as_str()), (3, "active"), "one agent per attempt");
+}
+
+#[test]
+fn server_and_living_run_continue_thread_once() {
+    let home = home_with_hooks(LIMITED_ONCE, TRIAGE);
+    let server = TestServer::start(&home, &["--hooks"]);
+    let thread = text(&deliver(&server, "triage", "d-1", &opened(42, "It crashes")).json(), "thread");
+    until("the thread is at its limit", || state(&home, &thread) == "limited");
+    drop(server);
+    let _server = TestServer::start(&home, &["--hooks"]);
+    until("the thread has run to its end", || state(&home, &thread) == "completed");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(starts(&home), 3);
+}
+
+#[test]
+fn restarted_server_continues_question_in_time() {
+    let asking = "#!/bin/sh\nprompt=$(cat)\necho start >> starts.txt\ncase $prompt in *'no reply within'*|*Pears*) echo '{\"n\": 1}' ;; *) echo '{\"status\": \"needs_input\", \"question\": \"Apples?\"}' ;; esac\n";
+    for reply in [None, Some("Pears")] {
+        let limit = if reply.is_some() { "1h" } else { "4s" };
+        let home = home_with_hooks(asking, &format!("askTimeout: {limit}\n{TRIAGE}"));
+        let server = TestServer::start(&home, &["--hooks"]);
+        let thread = text(&deliver(&server, "triage", "d-1", &opened(42, "It crashes")).json(), "thread");
+        until("it asks", || state(&home, &thread) == "waiting");
+        end_processes(&home);
+        drop(server);
+        let _server = TestServer::start(&home, &["--hooks"]);
+        if let Some(reply) = reply {
+            home.json(&["thread", "answer", &thread, "-m", reply]);
+        }
+        until("the thread has continued", || starts(&home) >= 2);
+    }
+}
+
+#[test]
+fn delivery_of_removed_thread_starts_nothing() {
+    let home = home_with_hooks(COUNTING, TRIAGE);
+    let server = TestServer::start(&home, &["--hooks"]);
+    let thread = text(&deliver(&server, "triage", "d-1", &opened(42, "It crashes")).json(), "thread");
+    until("the thread has run to its end", || state(&home, &thread) == "completed");
+    assert_eq!(home.uwf(&["thread", "rm", &thread]).code, Some(0));
+    for _ in 0..2 {
+        let again = deliver(&server, "triage", "d-1", &opened(42, "It crashes"));
+        let report = again.json();
+        assert_eq!((again.status, &report["status"]), (200, &json!("removed")), "{again:?}");
+        assert_eq!((text(&report, "thread"), report.get("run")), (thread.clone(), None), "{again:?}");
+        assert!(again.body.contains("was removed, so nothing was started"), "{again:?}");
+    }
+    assert_eq!((threads(&home).len(), starts(&home)), (0, 2));
+    assert_eq!(deliver(&server, "triage", "d-2", &opened(42, "It crashes")).status, 201);
 }
 
 #[test]

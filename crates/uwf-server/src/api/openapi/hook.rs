@@ -71,7 +71,7 @@ fn report(generator: &mut SchemaGenerator) -> Value {
         "type": "object",
         "required": ["status", "hook", "delivery"],
         "properties": {
-            "status": { "enum": ["started", "already started", "answered", "already answered", "ignored", "pong"] },
+            "status": { "enum": ["started", "already started", "answered", "already answered", "removed", "ignored", "pong"] },
             "hook": text,
             "delivery": { "type": "string", "description": "Its id. Each delivery starts or answers at most one thread." },
             "thread": text,

@@ -8,7 +8,8 @@ use uwf_engine::attempt::child_threads;
 use uwf_engine::error::{Error, ErrorKind};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::{self, AnswerPrecondition, OpenQuestion};
-use uwf_engine::verbs::hook::answered::{self, AnsweredQuestion};
+use uwf_engine::verbs::hook::answered;
+use uwf_engine::verbs::hook::deliveries::AnsweredQuestion;
 use uwf_engine::verbs::hook::{HookDelivery, HookedAnswer};
 use uwf_engine::views::list::{self, ThreadFilter};
 use uwf_engine::views::thread_now::ThreadNow;
@@ -64,7 +65,7 @@ pub(super) fn give(
             let asked = question(context, planned)?;
             // An answer that does not fit must not count as given.
             thread_answer::check_output(context, &asked, &planned.output)?;
-            let noted = answered::note(home, id, &answered::question(home, &asked.thread, asked.head)?)?;
+            let noted = answered::note(home, id, &answered::question(home, &asked.thread, asked.head, hook.run)?)?;
             still_open(context, &noted)?.map(|open| (open, noted))
         }
     };

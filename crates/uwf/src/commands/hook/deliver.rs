@@ -27,6 +27,12 @@ pub(super) fn run(context: &CommandContext, name: &str) -> CommandResult {
             let report = report("already started", name, &delivery.delivery);
             return started(context, report, &thread, start);
         }
+        HookAction::Start(_) if hook::was_removed(&context.home, &thread)? => {
+            let mut report = report("removed", name, &delivery.delivery);
+            report["thread"] = json!(thread);
+            report["notes"] = json!([format!("thread {thread} of this delivery was removed, so nothing was started")]);
+            return printed(report);
+        }
         HookAction::Answer(answer) => {
             let earlier = hook::answered::noted(&context.home, &thread)?;
             if let Some(earlier) = &earlier
@@ -65,6 +71,8 @@ fn start_thread(
 }
 
 fn started(context: &CommandContext, mut report: Value, thread: &ThreadId, start: &HookStart) -> CommandResult {
+    // After the start: a note without a thread means that the thread was removed.
+    hook::note_start(&context.home, thread, start.run)?;
     report["thread"] = json!(thread);
     if start.run {
         let head = Thread::any(&context.home, thread)?.start_hash;
