@@ -1,6 +1,7 @@
 //! `uwf schedule …`
 
 mod cron_times;
+mod log_file;
 #[cfg(not(feature = "temporal"))]
 mod no_temporal;
 #[cfg(feature = "temporal")]
@@ -11,10 +12,11 @@ mod system_timer;
 use std::os::unix::process::CommandExt;
 
 use clap_complete::engine::ArgValueCompleter;
+use json_cas::nearest::did_you_mean;
 use serde_json::{Value, json};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
-use uwf_engine::root::machine_schedules::MachineTimer;
+use uwf_engine::root::machine_schedules::{self, MachineTimer};
 use uwf_engine::root::project_files::ProjectRoot;
 
 #[cfg(not(feature = "temporal"))]
@@ -26,6 +28,7 @@ use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
+use crate::table::TextTable;
 
 /// Commands of the group.
 #[derive(Debug, clap::Subcommand)]
@@ -35,6 +38,8 @@ pub(crate) enum Command {
     /// List the schedules: their times, timers and newest threads.
     #[command(alias = "ls")]
     List(ListArgs),
+    /// Show a schedule: its task, its timer, and where the output of its runs is.
+    Show(NameArgs),
     /// Start and run a thread of a schedule now, as its timer does.
     Start(NameArgs),
     /// Remove a schedule; threads it started continue.
@@ -46,6 +51,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   uwf schedule create weekly --workflow review --cron '0 9 * * 1' -p 'Review what was merged last week'
   uwf schedule list
+  uwf schedule show weekly
   uwf schedule start weekly
   uwf schedule rm weekly
 
@@ -60,7 +66,7 @@ Examples:
   uwf schedule create monthly --workflow report --cron '0 6 1 * *' -p 'Write the report' --set period=month
   uwf schedule create hourly --workflow triage --cron '15 * * * *' -p 'Triage new issues' --on temporal
 
-A time is skipped if the previous thread has not ended, even if it waits for a person. `uwf schedule list` counts skipped
+A time is skipped if the previous thread has not ended, even if it waits for a person. `uwf schedule show` counts skipped
 times. On this machine, the previous thread continues if it stopped at a usage limit that has ended. New threads work in
 the directory in which you create the schedule, and use the workflow and the configuration of their time. On Temporal, a
 paused thread holds workflow, task and input, and each thread is its copy.")]
@@ -101,21 +107,44 @@ pub(crate) struct ListArgs {
     here: bool,
 }
 
-/// Arguments of `uwf schedule start` and `rm`.
+/// Arguments of `uwf schedule show`, `start` and `rm`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  uwf schedule start weekly\n  uwf schedule rm weekly")]
+#[command(after_help = "Examples:\n  uwf schedule show weekly\n  uwf schedule start weekly\n  uwf schedule rm weekly")]
 pub(crate) struct NameArgs {
     /// Its name.
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
 }
 
-/// A schedule as JSON, and as a line for people.
+/// A schedule as JSON, and as text for people.
 struct ScheduleRow {
+    name: String,
     report: Value,
     /// The project that its threads work in.
     project: Option<ProjectRoot>,
-    text: String,
+    /// Its times, as given.
+    times: String,
+    workflow: String,
+    /// When the next thread starts, or why none will.
+    next: String,
+    /// Further facts, with their names.
+    facts: Vec<(&'static str, String)>,
+    /// The command that creates its lost timer again.
+    again: Option<String>,
+}
+
+impl ScheduleRow {
+    /// Everything about it, a line for each fact.
+    fn details(&self) -> String {
+        let own = [("workflow", &self.workflow), ("times", &self.times), ("next", &self.next)];
+        let facts = own.into_iter().chain(self.facts.iter().map(|(name, fact)| (*name, fact)));
+        let lines = facts.filter(|(_, fact)| !fact.is_empty()).map(|(name, fact)| {
+            let name = style::dim(&format!("{name:<9}"));
+            format!("  {name}  {}\n", fact.lines().collect::<Vec<_>>().join("\n             "))
+        });
+        let again = self.again.as_ref().map(|command| format!("To create it again:\n{command}\n")).unwrap_or_default();
+        format!("{}\n{}{again}", style::bold(&self.name), lines.collect::<String>())
+    }
 }
 
 /// Runs a command of the group.
@@ -123,6 +152,7 @@ pub(crate) fn run(context: &CommandContext, command: Command) -> CommandResult {
     match command {
         Command::Create(args) => create(context, args),
         Command::List(args) => list(context, &args),
+        Command::Show(args) => show(context, &args.name),
         Command::Start(args) => start(context, &args.name),
         Command::Rm(args) => remove(context, &args.name),
     }
@@ -155,9 +185,27 @@ fn list(context: &CommandContext, args: &ListArgs) -> CommandResult {
     if project.is_none() && on_temporal::is_known(context)? {
         rows.extend(on_temporal::rows(context)?);
     }
-    let text: String = rows.iter().map(|row| row.text.as_str()).collect();
-    let text = if text.is_empty() { "no schedules\n".to_owned() } else { text };
+    let mut table = TextTable::new(&["schedule", "workflow", "times", "next"]).flexible([0, 1, 2]);
+    for row in &rows {
+        table.row(vec![style::bold(&row.name), row.workflow.clone(), row.times.clone(), row.next.clone()]);
+    }
+    let text = if rows.is_empty() { "no schedules\n".to_owned() } else { table.text() };
     Ok(PrintableReport::value_with_text(Value::Array(rows.into_iter().map(|row| row.report).collect()), text))
+}
+
+fn show(context: &CommandContext, name: &str) -> CommandResult {
+    let is_named = |row: &ScheduleRow| row.name == name;
+    let mut row = on_this_machine::rows(context)?.into_iter().find(is_named);
+    if row.is_none() && on_temporal::is_known(context)? {
+        row = on_temporal::rows(context)?.into_iter().find(is_named);
+    }
+    let row = row.ok_or_else(|| {
+        let names = machine_schedules::read(&context.home).unwrap_or_default();
+        let near = did_you_mean(name, names.keys().map(String::as_str));
+        near.into_iter().fold(unknown(name), CommandError::hint)
+    })?;
+    let text = row.details();
+    Ok(PrintableReport::value_with_text(row.report, text))
 }
 
 fn remove(context: &CommandContext, name: &str) -> CommandResult {
@@ -188,6 +236,7 @@ fn unknown(name: &str) -> CommandError {
 }
 
 fn start(context: &CommandContext, name: &str) -> CommandResult {
+    log_file::begin(&context.printer, context.home.root(), name);
     match on_this_machine::start_thread(context, name)? {
         StartedBySchedule::LeftOut(thread) => {
             let text = format!("no thread was started: {thread} has not ended\n");
@@ -208,12 +257,12 @@ fn start(context: &CommandContext, name: &str) -> CommandResult {
     }
 }
 
-/// How many times were skipped, as the end of a line.
+/// How many times were skipped, as a fact.
 fn left_out_in_words(times: u64) -> String {
     match times {
         0 => String::new(),
-        1 => "; 1 time was left out, because the thread before had not ended".to_owned(),
-        times => format!("; {times} times were left out, because the thread before had not ended"),
+        1 => "1 time, because the previous thread had not ended".to_owned(),
+        times => format!("{times} times, because the previous thread had not ended"),
     }
 }
 

@@ -104,6 +104,40 @@ fn cron_line_starts_and_runs_threads() {
 }
 
 #[test]
+fn log_keeps_earlier_runs_within_bounds() {
+    let home = with_cron();
+    home.json(&CREATE);
+    let log = home.root().join("schedule-weekly.log");
+    for _ in 0..2 {
+        assert_eq!(run_line(&home), Some(0));
+    }
+    let said = fs::read_to_string(&log).unwrap();
+    let runs = said.lines().filter(|line| line.starts_with("--- 20") && line.ends_with(" UTC")).count();
+    assert_eq!((runs, said.matches("\"done\":true").count()), (2, 2), "{said}");
+    let shown = home.json(&["schedule", "show", "weekly"]);
+    assert_eq!((text(&shown, "output"), text(&shown, "prompt")), (log.display().to_string(), "up 100%".to_owned()));
+
+    let much = "x".repeat(1 << 20);
+    fs::write(&log, format!("{said}{much}")).unwrap();
+    assert_eq!(run_line(&home), Some(0));
+    let newest = fs::read_to_string(&log).unwrap();
+    assert!(newest.starts_with("--- 20") && newest.len() < 10_000, "{} bytes", newest.len());
+    let older = log.with_extension("log.1");
+    assert_eq!(fs::read_to_string(&older).unwrap(), format!("{said}{much}"));
+    let shown = home.uwf(&["schedule", "show", "weekly", "--format", "text"]).stdout;
+    for part in ["weekly\n", "  task ", "up 100%", &log.display().to_string(), &older.display().to_string()] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let unknown = home.uwf(&["schedule", "show", "weakly"]);
+    assert!(unknown.code == Some(69) && unknown.stderr.contains("did you mean `weekly`?"), "{}", unknown.transcript());
+
+    // A line of an earlier version replaces the file at each run.
+    fs::write(home.bin_dir().join("table"), table(&home).replace(" >>", " >")).unwrap();
+    assert_eq!(schedules(&home)[0]["active"], true);
+    assert_eq!(run_line(&home), Some(0));
+}
+
+#[test]
 fn time_is_left_out_while_thread_waits() {
     let home = with_cron();
     home.config("agents: { h: { command: uwf-human } }\ndefaultAgent: h\n");
@@ -233,8 +267,8 @@ fn lost_timer_is_named() {
     assert_eq!(schedules(&home)[0]["active"], false);
     let listed = home.uwf(&["schedule", "list", "--format", "text"]).stdout;
     assert!(listed.contains("NOT ACTIVE: your crontab has no such line"), "{listed}");
-    let again = listed.split("to create it again: ").nth(1).unwrap().split("; ").next().unwrap();
-    let again = again.split(", by ").next().unwrap().trim();
+    let shown = home.uwf(&["schedule", "show", "weekly", "--format", "text"]).stdout;
+    let again = shown.split_once("To create it again:\n").unwrap().1.trim();
     assert!(again.contains("uwf schedule create weekly --workflow "), "{again}");
     let mut shell = std::process::Command::new("sh");
     home.prepare(&mut shell);
@@ -350,5 +384,5 @@ fn list_here_has_schedules_of_project() {
     assert!(here.contains("\"schedule\":\"app\"") && !here.contains("\"schedule\":\"other\""), "{here}");
     assert!(names(&other, &[]).contains("\"schedule\":\"app\""));
     let shown = names(&app, &["--here", "--format", "text"]);
-    assert!(shown.contains("threads of tidy in app at `0 9 * * 1`"), "{shown}");
+    assert!(shown.contains("app       tidy      0 9 * * 1  active\n") && !shown.contains("other"), "{shown}");
 }

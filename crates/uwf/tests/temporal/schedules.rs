@@ -103,9 +103,9 @@ fn overlapping_run_is_skipped_and_counted() {
     assert_eq!(place.json(&["schedule", "list"])[0]["leftOut"], 0);
     trigger();
     until("a time was left out", || place.json(&["schedule", "list"])[0]["leftOut"] == 1);
-    let listed = place.command(&["--format", "text", "schedule", "list"]).output().unwrap();
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    assert!(listed.contains("1 time was left out, because the thread before had not ended"), "{listed}");
+    let shown = place.command(&["--format", "text", "schedule", "show", "weekly"]).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("1 time, because the previous thread had not ended"), "{shown}");
 
     let threads = place.json(&["thread", "list"]);
     let running = threads.as_array().unwrap().iter().find(|row| row["state"] == "running").unwrap();

@@ -65,9 +65,17 @@ fn row(schedule: &TemporalSchedule) -> ScheduleRow {
     let report = json!({
         "schedule": name, "on": "temporal", "note": note, "paused": is_paused, "next": next, "leftOut": left_out
     });
-    let left_out = left_out_in_words(*left_out);
-    let text = format!("{}  {note}, {when}{left_out}; on Temporal\n", style::bold(name));
-    ScheduleRow { report, project: None, text }
+    let facts =
+        vec![("timer", "Temporal".to_owned()), ("note", note.clone()), ("skipped", left_out_in_words(*left_out))];
+    let (workflow, times) = parts_of_note(note);
+    ScheduleRow { name: name.clone(), report, project: None, times, workflow, next: when, facts, again: None }
+}
+
+/// The workflow and the times in a note, which is `threads of WORKFLOW at CRON`.
+fn parts_of_note(note: &str) -> (String, String) {
+    let parts = note.strip_prefix("threads of ").and_then(|rest| rest.split_once(" at "));
+    let (workflow, times) = parts.unwrap_or(("", note));
+    (workflow.to_owned(), times.trim_matches('`').to_owned())
 }
 
 /// Removes a schedule.

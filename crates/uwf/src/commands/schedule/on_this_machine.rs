@@ -16,6 +16,7 @@ use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 
 use super::cron_times::CronTimes;
+use super::log_file;
 use super::system_timer::{self, TimedCommand, TimerStatus};
 use super::{CreateArgs, ScheduleRow, left_out_in_words, unknown, without_agent_option};
 use crate::commands::thread::args::no_ask::NoAsk;
@@ -23,7 +24,7 @@ use crate::commands::thread::start::{self, StartFollowUp, StartOptions, ThreadTa
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
-use crate::{style, terminal};
+use crate::style;
 
 /// Creates a schedule: its entry first, so that a timer never starts an unknown one.
 pub(super) fn create(context: &CommandContext, timer: MachineTimer, args: CreateArgs) -> CommandResult {
@@ -84,42 +85,61 @@ pub(super) fn rows(context: &CommandContext) -> Result<Vec<ScheduleRow>, Command
 }
 
 fn row(context: &CommandContext, name: &str, schedule: &MachineSchedule) -> Result<ScheduleRow, CommandError> {
-    let MachineSchedule { cron, timer, workflow, directory, left_out, .. } = schedule;
+    let MachineSchedule { cron, timer, workflow, prompt, directory, left_out, .. } = schedule;
+    let command = timed(context, name, schedule);
     let status = match CronTimes::parse(cron) {
-        Ok(times) => system_timer::status(*timer, &times, &timed(context, name, schedule)),
+        Ok(times) => system_timer::status(*timer, &times, &command),
         Err(why) => TimerStatus::Inactive(why),
     };
     let last = newest_thread(context, name, true)?.map(|row| row.thread);
+    let (output, output_in_words) = output(context, *timer, name);
     let mut report = json!({
-        "schedule": name, "on": timer, "workflow": workflow, "cron": cron, "directory": directory,
-        "active": matches!(status, TimerStatus::Active(_)), "leftOut": left_out,
+        "schedule": name, "on": timer, "workflow": workflow, "cron": cron, "prompt": prompt, "directory": directory,
+        "active": matches!(status, TimerStatus::Active(_)), "leftOut": left_out, "output": output,
     });
-    let when = match status {
+    let mut again = None;
+    let next = match status {
         TimerStatus::Active(Some(next)) => {
             report["next"] = json!(next);
-            format!("next {next}")
+            next
         }
         TimerStatus::Active(None) => "active".to_owned(),
         TimerStatus::Inactive(why) => {
             report["why"] = json!(why);
-            style::red(&format!("NOT ACTIVE: {why}; to create it again: {}", again(name, schedule)))
+            again = Some(self::again(name, schedule));
+            style::red(&format!("NOT ACTIVE: {why}"))
         }
     };
-    let last = last.map_or_else(String::new, |thread| {
-        report["lastThread"] = json!(thread);
-        format!("; last thread {thread}")
-    });
-    let (left_out, by) = (left_out_in_words(*left_out), by(*timer));
+    if let Some(last) = &last {
+        report["lastThread"] = json!(last);
+    }
     let project = ProjectRoot::of_dir(&context.home, directory);
-    let line = |place: &str| {
-        let name = style::bold(name);
-        format!("{name}  threads of {workflow}{place} at `{cron}`, {when}{last}{left_out}; by {by}\n")
-    };
-    let short = line("");
-    let long = project.as_ref().map(|project| line(&format!(" in {}", one_line(&project.name()))));
-    let room = terminal::size(&std::io::stdout()).map_or(usize::MAX, |size| size.columns);
-    let text = long.filter(|long| style::width(long.trim_end()) <= room).unwrap_or(short);
-    Ok(ScheduleRow { report, project, text })
+    let facts = vec![
+        ("timer", by(*timer).to_owned()),
+        ("task", prompt.clone()),
+        ("directory", directory.display().to_string()),
+        ("last", last.map_or_else(String::new, |thread| thread.to_string())),
+        ("skipped", left_out_in_words(*left_out)),
+        ("output", output_in_words),
+    ];
+    let (name, times, workflow) = (name.to_owned(), cron.clone(), one_line(workflow));
+    Ok(ScheduleRow { name, report, project, times, workflow, next, facts, again })
+}
+
+/// Where the output of the runs is: the file or the command that shows it, and the same in words.
+fn output(context: &CommandContext, timer: MachineTimer, name: &str) -> (String, String) {
+    match timer {
+        MachineTimer::Systemd => {
+            let command = format!("journalctl --user -u uwf-{name}.service");
+            (command.clone(), command)
+        }
+        MachineTimer::Cron => {
+            let root = context.home.root();
+            let (path, older) = (log_file::path(root, name), log_file::older(root, name));
+            let earlier = if older.exists() { format!("\n{} (earlier runs)", older.display()) } else { String::new() };
+            (path.display().to_string(), format!("{}{earlier}", path.display()))
+        }
+    }
 }
 
 /// The commands that create a schedule again, for a shell.

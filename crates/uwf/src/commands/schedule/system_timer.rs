@@ -13,6 +13,7 @@ use uwf_engine::root::home::ROOT_VARIABLES;
 use uwf_engine::root::machine_schedules::MachineTimer;
 
 use super::cron_times::CronTimes;
+use super::log_file;
 use crate::error::CommandError;
 
 /// The command of a timer.
@@ -110,8 +111,12 @@ pub(super) fn status(timer: MachineTimer, times: &CronTimes, command: &TimedComm
             Ok(table) => {
                 // `PATH` is of the day on which the schedule was created.
                 let [before, after] = around_path(command);
-                let (begin, end) = (format!("{} {before}", times.fields), after);
-                let is_its = |line: &str| line.strip_prefix(&begin).is_some_and(|rest| rest.ends_with(&end));
+                let begin = format!("{} {before}", times.fields);
+                // Until 2026-11, each run replaced the file.
+                let ends = [after.replace(" >>", " >"), after];
+                let is_its = |line: &str| {
+                    line.strip_prefix(&begin).is_some_and(|rest| ends.iter().any(|end| rest.ends_with(end)))
+                };
                 match table.lines().any(is_its) {
                     true => TimerStatus::Active(None),
                     false if has_marker(&table, command) => {
@@ -337,10 +342,10 @@ fn cron_command(command: &TimedCommand<'_>) -> String {
 /// The command of a line before and after the value of `PATH`.
 fn around_path(command: &TimedCommand<'_>) -> [String; 2] {
     let TimedCommand { name, root, directory, program, path: _ } = command;
-    let log = root.join(format!("schedule-{name}.log"));
+    let log = log_file::path(root, name);
     let before = format!("cd {} && PATH=", shell_word(directory));
     let (root, program, log) = (shell_word(root), shell_word(program), shell_word(&log));
-    let after = format!(" {}={root} {program} schedule start {name} >{log} 2>&1", ROOT_VARIABLES[0]);
+    let after = format!(" {}={root} {program} schedule start {name} >>{log} 2>&1", ROOT_VARIABLES[0]);
     [before, after].map(|text| crontab_text(&text))
 }
 

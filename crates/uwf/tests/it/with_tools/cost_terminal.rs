@@ -37,3 +37,19 @@ fn costs_fit_a_narrow_terminal() {
     }
     assert!(!shown.contains("reasoning"), "{shown}");
 }
+
+#[test]
+fn schedules_fit_a_narrow_terminal() {
+    let home = spending_home("");
+    home.script("crontab", "#!/bin/sh\ncase $1 in\n  -l) /bin/cat table 2> /dev/null || { echo 'no crontab for me' >&2; exit 1; } ;;\n  -) /bin/cat > table ;;\nesac\n");
+    let create = ["schedule", "create", "every-working-day-in-the-morning", "--workflow", "count-rounds"];
+    home.json(&[&create[..], &["--cron", "CRON_TZ=UTC 30 9 1-5,10-15 * 1-5", "-p", "x", "--on", "cron"]].concat());
+    let listed = || session_with(&home, 80, &[("NO_COLOR", "1")], &["schedule", "list"], &[]).shown;
+    for state in ["active", "NOT ACTIVE: your"] {
+        let shown = listed();
+        let lines: Vec<&str> = shown.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(lines[1].contains(state) && lines[1].starts_with("every-"), "{shown}");
+        std::fs::write(home.work().join("table"), "").unwrap();
+    }
+}
