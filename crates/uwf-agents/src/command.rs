@@ -113,10 +113,6 @@ impl Agent for CommandAgent {
         let Some(args) = resume_args(agent)? else { return Ok(None) };
         let args: Vec<String> = args.iter().map(|arg| arg.replace("{session}", session)).collect();
         match self.run(context, &CommandAgentRun { prompt, args: &args, session: Some(session) })? {
-            // Codex counts a whole session, so the part of this visit is unknown.
-            CommandRun::Answered(answer) if trace_format(agent)? == Some(TraceFormat::Codex) => {
-                Ok(Some(AgentAnswer { tokens: None, ..answer }))
-            }
             CommandRun::Answered(answer) => Ok(Some(answer)),
             CommandRun::Elsewhere(trace) => {
                 progress::line(&format!("{}: session {session} is gone; a new one gets the whole prompt", agent.name));
@@ -144,7 +140,7 @@ impl CommandAgent {
         let input = run.prompt.texts();
         let baseline = RunBaseline::before(opened, run.session);
         let execute = || execute(opened, run.args, &run.prompt.text(), &files, baseline);
-        let ended = follow::during(context, format, run.prompt, execute)?;
+        let (ended, session) = follow::during(context, format, (run.prompt, run.session), execute)?;
         self.exit_code = ended.status.code();
         let spec = &opened.agent;
         let read = |format: TraceFormat| {
@@ -164,6 +160,7 @@ impl CommandAgent {
         }
         let duration_ms = millis(begun.elapsed());
         if let Some((trace, format)) = trace.transpose()?.zip(format) {
+            let trace = session.complete(trace);
             return answer_of(context, opened, trace, format, duration_ms).map(CommandRun::Answered);
         }
         let raw = agent_process::read_capped(&files.raw, opened.output_cap)?;

@@ -152,6 +152,7 @@ impl CursorAgent {
             duration_ms: ran.duration_ms,
             source: trace.source,
             session_id: trace.session_id,
+            model: trace.model,
             tokens: trace.tokens,
             ..AgentAnswer::text(trace.answer.unwrap_or_default())
         })

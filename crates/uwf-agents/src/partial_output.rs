@@ -5,6 +5,7 @@ use agent_kit::{AgentContext, Result, TurnRecorder};
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process;
 use uwf_engine::attempt::agents::HERMES;
+use uwf_engine::attempt::live_trace::{self, LiveTrace};
 use uwf_engine::root::home::Home;
 
 use crate::command;
@@ -18,13 +19,24 @@ pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
         return Ok(());
     };
     let prompt = context.prompt(context.asked_form(), context.prompt_budget())?;
-    let trace = trace.with_input(&prompt.texts());
+    let followed = live_trace::read(&context.output_files()?);
+    let trace = with_followed(trace.with_input(&prompt.texts()), &followed);
     let mut recorder = TurnRecorder::begin(&context, &trace.source)?;
     recorder.session(&trace.source, trace.session_id.as_deref());
     recorder.model(trace.model.as_deref());
     trace.turns.iter().for_each(|turn| recorder.turn(turn));
     recorder.total(trace.tokens.as_ref());
     Ok(())
+}
+
+/// A trace with the values that only the session of the program had, while uwf followed it.
+fn with_followed(trace: ParsedTrace, followed: &LiveTrace) -> ParsedTrace {
+    if !followed.is_followed() {
+        return trace;
+    }
+    let is_uncounted = trace.tokens.is_none() && trace.turns.iter().all(|turn| turn.tokens.is_none());
+    let tokens = if is_uncounted { followed.tokens() } else { trace.tokens };
+    ParsedTrace { model: trace.model.or(followed.model.clone()), tokens, ..trace }
 }
 
 fn left(context: &AgentContext<'_>) -> Result<Option<ParsedTrace>> {

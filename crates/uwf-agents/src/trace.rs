@@ -6,6 +6,7 @@
 
 mod claude;
 mod codex;
+mod codex_session;
 mod cursor;
 mod ending;
 pub(crate) mod follow;
@@ -82,6 +83,11 @@ pub(crate) trait TraceEventReader: Send {
         None
     }
 
+    /// The program's own id of its session so far; `None` if the reader does not know it yet.
+    fn session_id(&self) -> Option<&str> {
+        None
+    }
+
     /// The trace, after the last event.
     fn into_trace(self) -> ParsedTrace
     where
@@ -112,6 +118,14 @@ impl TraceEventReader for PrintedEventReader {
 
     fn turn(&self, number: usize) -> Option<AgentTurn> {
         self.turns.turn(number)
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.trace.model.as_deref()
+    }
+
+    fn session_id(&self) -> Option<&str> {
+        self.trace.session_id.as_deref()
     }
 
     fn into_trace(self) -> ParsedTrace {

@@ -120,7 +120,9 @@ fn rollout(events: &[Value]) -> ParsedTrace {
     let mut trace = ParsedTrace::default();
     // Newer versions have a record per response, before the answers of its tools; older ones only have an event after them.
     let has_records = events.iter().any(|event| text(event, "type") == "token_usage_record");
+    let mut counts = CodexCounts::default();
     for event in events {
+        counts.event(event);
         let at = timestamp::ms(event.get("timestamp"));
         let payload = &event["payload"];
         match (text(event, "type"), text(payload, "type")) {
@@ -128,14 +130,9 @@ fn rollout(events: &[Value]) -> ParsedTrace {
                 trace.session_id = some_text(payload, "id").or_else(|| some_text(payload, "session_id"));
             }
             ("response_item", _) => response_item(&mut turns, payload, at),
-            ("token_usage_record", _) => {
-                turns.counted(payload.get("usage").and_then(tokens));
-                trace.tokens = payload.get("thread_token_usage").and_then(tokens).or(trace.tokens);
-            }
+            ("token_usage_record", _) => turns.counted(payload.get("usage").and_then(tokens)),
             ("event_msg", "token_count") if !has_records => {
-                let info = &payload["info"];
-                turns.counted(info.get("last_token_usage").and_then(tokens));
-                trace.tokens = info.get("total_token_usage").and_then(tokens).or(trace.tokens);
+                turns.counted(payload["info"].get("last_token_usage").and_then(tokens));
             }
             ("event_msg", "task_started" | "turn_started") => trace.ending = TraceEnding::Unknown,
             ("event_msg", "turn_aborted") => trace.ending = aborted(payload),
@@ -149,7 +146,35 @@ fn rollout(events: &[Value]) -> ParsedTrace {
             _ => {}
         }
     }
-    turns.into_trace("session-file", trace)
+    turns.into_trace("session-file", ParsedTrace { model: counts.model, tokens: counts.total, ..trace })
+}
+
+/// The newest values in a session file.
+#[derive(Debug, Default)]
+pub(super) struct CodexCounts {
+    pub(super) model: Option<String>,
+    /// Tokens of the session so far.
+    pub(super) total: Option<TokenCounts>,
+    /// Whether the file has records, which count earlier than events.
+    has_records: bool,
+}
+
+impl CodexCounts {
+    /// Reads an event of a session file.
+    pub(super) fn event(&mut self, event: &Value) {
+        let payload = &event["payload"];
+        match (text(event, "type"), text(payload, "type")) {
+            ("turn_context", _) => self.model = some_text(payload, "model").or(self.model.take()),
+            ("token_usage_record", _) => {
+                self.has_records = true;
+                self.total = payload.get("thread_token_usage").and_then(tokens).or(self.total.take());
+            }
+            ("event_msg", "token_count") if !self.has_records => {
+                self.total = payload["info"].get("total_token_usage").and_then(tokens).or(self.total.take());
+            }
+            _ => {}
+        }
+    }
 }
 
 fn response_item(turns: &mut TraceTurnCollector, item: &Value, at: Option<u64>) {
@@ -178,7 +203,8 @@ fn response_item(turns: &mut TraceTurnCollector, item: &Value, at: Option<u64>) 
     }
 }
 
-fn tokens(usage: &Value) -> Option<TokenCounts> {
+/// The counts of a usage object.
+pub(super) fn tokens(usage: &Value) -> Option<TokenCounts> {
     Some(TokenCounts {
         input: Some(count(usage, "input_tokens")?),
         output: count(usage, "output_tokens"),

@@ -26,6 +26,7 @@ pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace
         ("tool_call", "completed") => completed(turns, event, at),
         ("result", _) => concluded(trace, event),
         ("error", _) => trace.ending = TraceEnding::failed(some_text(event, "message")),
+        ("system", "init") => trace.model = some_text(event, "model").or(trace.model.take()),
         ("system" | "thinking" | "interaction_query", _) => {}
         _ => trace.unread += 1,
     }

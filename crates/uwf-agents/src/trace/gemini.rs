@@ -27,6 +27,7 @@ pub(super) fn read_event(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace
     match text(event, "type") {
         "init" => {
             trace.session_id = some_text(event, "session_id");
+            trace.model = some_text(event, "model");
             turns.close(at);
             trace.ending = TraceEnding::Unknown;
         }
@@ -60,6 +61,7 @@ fn result(event: &Value) -> String {
 fn concluded(trace: &mut ParsedTrace, event: &Value) {
     let stats = &event["stats"];
     trace.duration_ms = count(stats, "duration_ms");
+    trace.model = only_model(stats).or(trace.model.take());
     trace.tokens = count(stats, "input_tokens").map(|input| TokenCounts {
         input: Some(input),
         output: count(stats, "output_tokens"),
@@ -72,5 +74,15 @@ fn concluded(trace: &mut ParsedTrace, event: &Value) {
         }
         // An error before a successful end was only a warning.
         (status, _) => trace.ending = TraceEnding::from_word(status),
+    }
+}
+
+/// The model, if the session used only one. The first event may name a choice of models, such as `auto`.
+fn only_model(stats: &Value) -> Option<String> {
+    let models = stats.get("models")?.as_object()?;
+    let mut used = models.iter().filter(|(_, counts)| count(counts, "total_tokens") != Some(0));
+    match (used.next(), used.next()) {
+        (Some((only, _)), None) => Some(only.clone()),
+        _ => None,
     }
 }

@@ -64,6 +64,22 @@ fn codex_rollout_is_read_turn_by_turn() {
 }
 
 #[test]
+fn programs_report_their_model() {
+    let gemini = include_str!("traces/gemini-stream.jsonl");
+    let used = "\"models\":{\"gemini-2.5-flash\":{\"total_tokens\":250},\"gemini-2.5-pro\":{\"total_tokens\":0}},\"tool_calls\"";
+    let chosen = gemini.replace("\"model\":\"m\"", "\"model\":\"auto\"").replace("\"tool_calls\"", used);
+    for (format, sample, model) in [
+        (TraceFormat::Codex, include_str!("traces/codex-rollout.jsonl"), Some("gpt-5.2-codex")),
+        (TraceFormat::Codex, include_str!("traces/codex-exec.jsonl"), None),
+        (TraceFormat::Gemini, gemini, Some("m")),
+        (TraceFormat::Gemini, &chosen, Some("gemini-2.5-flash")),
+        (TraceFormat::Cursor, include_str!("traces/cursor-stream.jsonl"), Some("Big 1")),
+    ] {
+        assert_eq!(format.read(sample).model.as_deref(), model, "{format:?}");
+    }
+}
+
+#[test]
 fn claude_stream_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/claude-stream.jsonl"), TraceFormat::Claude), @r#"
     stdout 5c1e 4200 ms tokens 1012/34/900/? $0.0123 unread 0 answer "---\nn: 1\n---\nDone." ending Good

@@ -28,6 +28,7 @@ mod child_threads_ending;
 mod child_workflows;
 mod chosen_id;
 mod ci_job;
+mod codex_session;
 mod command_agent;
 mod command_roles;
 mod completions;

@@ -7,8 +7,8 @@ use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{
-    COUNTING, FIRST, SECOND, begins_anew, calls, detail, goes_on, in_two_hours, outputs, reaches_limit, start,
-    step_shows_command, submitting, twice,
+    COUNTING, FIRST, SECOND, begins_anew, calls, detail, goes_on, in_two_hours, outputs, prices_apply, reaches_limit,
+    start, step_shows, submitting, twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
@@ -41,13 +41,14 @@ fn printed_trace_is_live_and_has_answer() {
     let home = with_codex(&model);
     home.file("a.txt", "one line\n");
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
-    step_shows_command(&home, &thread);
+    step_shows(&home, &thread, |running| running["tokens"]["input"] == 11 && running["tokens"]["output"] == 7);
     let detail = detail(&home, &thread);
     assert_eq!((&detail["source"], &detail["raw"]), (&json!("stdout"), &json!(RIGHT)));
     assert_eq!(outputs(&detail), ["Counting.", RIGHT]);
     let calls = calls(&detail);
     assert!(calls.len() == 1 && calls[0].starts_with("shell ") && calls[0].contains(COUNTING), "{calls:?}");
     assert!(detail["tokens"]["input"].as_u64().unwrap() > 0, "{}", detail["tokens"]);
+    prices_apply(&home, &thread, "scripted-model");
 }
 
 #[test]
@@ -91,6 +92,7 @@ fn session_file_can_be_imported() {
         assert!(turn["tokens"]["input"].as_u64().unwrap() > 0, "{turn}");
     }
     assert!(text(&turns[0]["toolCalls"][0], "result").contains('1'), "{detail}");
+    prices_apply(&home, &thread, "scripted-model");
 }
 
 /// The way `docs/reference/configuration.md` shows: codex fills in nothing, so a shell does.
@@ -144,7 +146,9 @@ fn resuming(model: &LlmServer) -> TestHome {
 #[test]
 fn later_step_continues_session() {
     let model = LlmServer::start(vec![ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]);
-    goes_on(&resuming(&model), &model);
+    let second = goes_on(&resuming(&model), &model);
+    // The model counts the same tokens for each of its answers.
+    assert_eq!(json!([second["tokens"]["input"], second["tokens"]["output"]]), json!([11, 7]), "{second}");
 }
 
 #[test]

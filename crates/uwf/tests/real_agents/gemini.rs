@@ -9,7 +9,8 @@ use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, reaches_limit, start, submitting, twice, went_on,
+    FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, prices_apply, reaches_limit, start, submitting,
+    twice, went_on,
 };
 
 const THROUGH_ACP: &str = "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }";
@@ -58,6 +59,7 @@ fn printed_trace_answers_with_final_message() {
     assert!(calls.len() == 1 && calls[0].starts_with("run_shell_command {\"command\":\"wc -l < a.txt\"}"), "{calls:?}");
     assert!(calls[0].contains('1'), "{calls:?}");
     assert_eq!((&detail["tokens"]["input"], &detail["tokens"]["output"]), (&json!(22), &json!(14)));
+    prices_apply(&home, &thread, "gemini-2.5-flash");
 }
 
 #[test]

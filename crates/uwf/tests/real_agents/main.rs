@@ -54,10 +54,16 @@ const COUNTING: &str = "while [ ! -e go ]; do sleep 0.1; done; wc -l < a.txt";
 
 /// Steps a thread whose agent runs that command, and lets it finish once the turn and the command are shown.
 fn step_shows_command(home: &TestHome, thread: &str) {
+    step_shows(home, thread, |_| true);
+}
+
+/// The same, once what is shown of the agent besides is as expected.
+fn step_shows(home: &TestHome, thread: &str, is_expected: impl Fn(&Value) -> bool) {
     let mut step = home.command(&["thread", "step", thread]).stdout(Stdio::null()).spawn().unwrap();
     until("`ps` shows the command while it runs", || {
-        let running = home.json(&["thread", "ps"]);
-        running[0]["doing"].as_str().is_some_and(|doing| doing == format!("runs {COUNTING}"))
+        let running = home.json(&["thread", "ps"]).pointer("/0").cloned().unwrap_or_default();
+        let does = running["doing"].as_str().is_some_and(|doing| doing == format!("runs {COUNTING}"));
+        does && is_expected(&running)
     });
     home.file("go", "");
     assert!(step.wait().unwrap().success());
@@ -148,6 +154,17 @@ fn begins_anew(model: &LlmServer, first: &Value, second: &Value) {
 
 const FIRST: &str = "---\nn: 1\n---\nThe FIRST answer.";
 const SECOND: &str = "---\nn: 1\n---\nThe second answer.";
+
+/// Checks that the program has reported this model, so that a price of the configuration applies to its tokens.
+fn prices_apply(home: &TestHome, thread: &str, model: &str) {
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    let prices = format!("prices: {{ date: 2026-11-01, models: {{ {model}: {{ input: 1000, output: 1000 }} }} }}\n");
+    home.config(&format!("{config}{prices}"));
+    let costs = home.json(&["thread", "cost", thread, "--by", "model"]);
+    let row = &costs["rows"][0];
+    assert_eq!((&row["name"], &row["costUnknown"]), (&json!(model), &json!(0)), "{costs}");
+    assert!(row["cost"][0]["amount"].as_f64().is_some_and(|amount| amount > 0.0), "{costs}");
+}
 
 /// Outputs of the turns.
 fn outputs(detail: &Value) -> Vec<&str> {
