@@ -1,13 +1,16 @@
 //! opencode 1.18.33, as a command whose stdout is a trace, and through ACP.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
-use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, start, submitting};
+use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, reaches_limit, start, submitting};
 
+const PRINTING: &str =
+    "command: opencode, args: [run, --format, json, \"{prompt}\"], output: text, config: { trace: opencode }";
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real opencode that asks this model, and with this agent.
@@ -49,10 +52,7 @@ fn opencode_prints_a_trace_and_exports_the_same() {
             .and_call("bash", json!({ "command": "wc -l < a.txt", "description": "count lines" })),
         ScriptedAnswer::text(RIGHT),
     ]));
-    let home = with_opencode(
-        &model,
-        "command: opencode, args: [run, --format, json, \"{prompt}\"], output: text, config: { trace: opencode }",
-    );
+    let home = with_opencode(&model, PRINTING);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let told = detail(&home, &thread);
@@ -99,4 +99,44 @@ fn opencode_plays_roles_through_acp() {
 fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
     goes_on(&with_opencode(&model, "command: uwf-acp, config: { preset: opencode }"), &model);
+}
+
+/// The body of a provider's answer at a usage limit.
+fn limit_body() -> String {
+    json!({ "error": { "message": "You have reached your usage limit.", "type": "usage_limit_reached" } }).to_string()
+}
+
+#[test]
+fn usage_limit_ends_as_provider_says() {
+    let limited = ScriptedAnswer::raw(400, "application/json", limit_body()).header("retry-after", "7200");
+    let model = LlmServer::start(vec![limited.repeated()]);
+    reaches_limit(&with_opencode(&model, PRINTING), &model, 120);
+}
+
+/// With 429, opencode waits as long as the provider says and prints nothing meanwhile, so uwf sees no limit.
+#[test]
+fn opencode_itself_waits_after_429() {
+    let limited = ScriptedAnswer::raw(429, "application/json", limit_body()).header("retry-after", "3");
+    let model = LlmServer::start(in_order([limited, ScriptedAnswer::text(RIGHT)]));
+    let home = with_opencode(&model, PRINTING);
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    let begun = Instant::now();
+    assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
+    assert!(begun.elapsed() >= Duration::from_secs(3), "it waited");
+    assert_eq!(outputs(&detail(&home, &thread)), [RIGHT]);
+}
+
+/// The real program waits for two hours and ignores SIGTERM meanwhile. Only `idleTimeout` ends it.
+#[test]
+fn idle_timeout_ends_wait_after_429() {
+    let model = LlmServer::start(vec![super::two_hours(
+        &json!({ "error": { "message": "You have reached your usage limit." } }),
+    )]);
+    let home = with_opencode(&model, PRINTING);
+    home.json(&["config", "set", "agents.o.idleTimeout", "20s"]);
+    home.json(&["config", "set", "killGrace", "2s"]);
+    let thread = start(&home, "count-rounds", "count");
+    let ran = home.uwf(&["thread", "step", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "stuck");
 }
