@@ -286,14 +286,26 @@ fn listed_path_hint(agent: &str, why: &str) -> Option<String> {
     Some(format!("create the path, or remove it from `sandbox.{key}` of agent `{agent}` in config.yaml"))
 }
 
+/// Hints about a sandbox that cannot be kept: a path of its rules, or what a mechanism lacks.
+fn way_to_keep(agent: &str, why: &str) -> Vec<String> {
+    if let Some(hint) = listed_path_hint(agent, why) {
+        return vec![hint];
+    }
+    // The checkout of a thread's worktree has no `.git` directory to protect.
+    let of_repository = why.contains("/.git read-only").then(|| {
+        format!(
+            "start the thread with `--worktree`; or add `.git` to `sandbox.write` of agent `{agent}`, which may then change \
+             hooks"
+        )
+    });
+    of_repository.into_iter().chain(["install bubblewrap (`apt-get install bubblewrap`)".to_owned()]).collect()
+}
+
 /// The error for a sandbox that cannot be kept.
 fn refusal(agent: &str, why: &str) -> Error {
     Error::config(format!("agent `{agent}` is not started, because its sandbox cannot be kept: {why}"))
-        .hint(match listed_path_hint(agent, why) {
-            Some(hint) => hint,
-            None => "install bubblewrap (`apt-get install bubblewrap`); `uwf doctor` shows which sandbox works here"
-                .to_owned(),
-        })
+        .hints(way_to_keep(agent, why))
+        .hint("`uwf doctor` shows which sandbox works here")
         .hint(format!("to run the agent without it, remove `sandbox` from agent `{agent}` in config.yaml"))
 }
 

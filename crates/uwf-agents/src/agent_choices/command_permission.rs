@@ -101,6 +101,11 @@ pub fn settings(agent: &AgentConfig, may_run: bool) -> Option<Vec<(&'static str,
     Some(vec![("args", json!(known.arguments(&agent.args, may_run)))])
 }
 
+/// Whether the program of an agent always runs commands, because uwf starts it with that right.
+pub fn always_runs(agent: &AgentConfig) -> bool {
+    agent.command.strip_prefix(BUILT_IN_PREFIX).is_some_and(|built_in| ["hermes", "cursor"].contains(&built_in))
+}
+
 /// The environment in which opencode may run commands, or not.
 fn opencode(agent: &AgentConfig, may_run: bool) -> (&'static str, Value) {
     let secrets = agent.env.iter().map(|name| (name.clone(), Value::Null));

@@ -26,11 +26,7 @@ pub(super) fn request(rules: &SandboxRules<'_>) -> Result<InsideRequest, String>
     for (path, access) in view.entries() {
         match (access, view.around(path)) {
             (PathAccess::Hidden | PathAccess::Read, PathAccess::Write) => {
-                let kind = if path.ends_with(".git") {
-                    "read-only: give the thread a worktree, or list `.git`"
-                } else {
-                    "apart"
-                };
+                let kind = if path.ends_with(".git") { "read-only" } else { "apart" };
                 let (path, around) = (path.display(), path.parent().unwrap_or(path).display());
                 return Err(format!("the program may write {around}, so it cannot keep {path} {kind}"));
             }

@@ -30,9 +30,7 @@ pub fn findings(root: &Path, config: &UwfConfig, dir: &Path) -> Vec<DoctorFindin
                 }
                 Err(why) => {
                     let message = format!("cannot be kept in {}: {why}", dir.display());
-                    let hint = super::listed_path_hint(alias, &why);
-                    let bubblewrap = || "install bubblewrap: `apt-get install bubblewrap`".to_owned();
-                    DoctorFinding::fail(check, message).hint(hint.unwrap_or_else(bubblewrap))
+                    DoctorFinding::fail(check, message).hint(super::way_to_keep(alias, &why).join("; or "))
                 }
             }
         })
@@ -57,7 +55,8 @@ fn machine(root: &Path) -> DoctorFinding {
     match ProgramSandbox::open(&request) {
         Ok((_, mechanism, None)) => DoctorFinding::ok(CHECK, format!("{} works", mechanism.as_str())),
         Ok((_, SandboxMechanism::Landlock, Some(why))) => {
-            DoctorFinding::ok(CHECK, format!("Landlock works, but `network` cannot list hosts; {why}"))
+            let limits = "but a git repository needs `--worktree`, and `network` cannot list hosts";
+            DoctorFinding::ok(CHECK, format!("Landlock works, {limits}; {why}"))
         }
         Ok((_, mechanism, Some(why))) => DoctorFinding::ok(CHECK, format!("{} works; {why}", mechanism.as_str())),
         Err(why) => {

@@ -76,6 +76,9 @@ struct SetupReport {
     /// Whether agents may run commands; absent if that was not decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     may_run_commands: Option<bool>,
+    /// Agents for which that answer does not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    undecided: Vec<String>,
     /// Whether the configuration or the key changed.
     changed: bool,
     /// The result of the test call; null without one.
@@ -108,10 +111,11 @@ impl CommandReport for SetupReport {
             Some(agent) => text.push_str(&format!("default agent: {}\n", style::bold(agent))),
             None => text.push_str("no default agent; `uwf setup --agent AGENT` sets one\n"),
         }
-        match self.may_run_commands {
-            Some(true) => text.push_str("agents may run commands\n"),
-            Some(false) => text.push_str("agents must not run commands\n"),
-            None => {}
+        let answer = self.may_run_commands.map(|may_run| if may_run { "may" } else { "must not" });
+        if let Some(answer) = answer {
+            let undecided = self.undecided.join(", ");
+            let except = if undecided.is_empty() { String::new() } else { format!("; not decided for {undecided}") };
+            text.push_str(&format!("agents {answer} run commands{except}\n"));
         }
         let written = if self.changed { "written to" } else { "nothing new for" };
         text.push_str(&format!("{written} {}\n", self.config_path));
@@ -184,11 +188,8 @@ fn save(
         }
     }
     let configured = config_file::change(home, &changes, &judge)?;
-    for agent in answers.undecided(known.config) {
-        let message =
-            format!("uwf cannot decide whether agent `{agent}` runs commands: configure that in its own program");
-        context.printer.warn(&message);
-    }
+    let undecided = answers.undecided(known.config);
+    undecided.iter().for_each(|(_, why)| context.printer.warn(why));
     let may_run_commands = answers.may_run_commands;
     for problem in &configured.warnings {
         context.printer.warn(&problem.message);
@@ -219,6 +220,7 @@ fn save(
         model,
         default_agent: agent,
         may_run_commands,
+        undecided: undecided.into_iter().map(|(alias, _)| alias).collect(),
         changed,
         proof,
     })

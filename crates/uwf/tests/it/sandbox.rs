@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use uwf_testing::{FinishedRun, TestHome, counting_workflow, processes};
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, processes, text};
 
 use crate::fixtures::repository::{git, repository, start_in_worktree};
 
@@ -255,6 +255,36 @@ fn sandbox_that_cannot_be_kept_starts_no_agent() {
     let doctor = home.uwf(&["doctor", "--offline", "--format", "text"]);
     assert_eq!(doctor.code, Some(78));
     assert!(doctor.stdout.contains("✗ sandbox:w: cannot be kept in "), "{}", doctor.stdout);
+}
+
+#[test]
+fn repository_without_worktree_names_ways_out() {
+    let home = home();
+    break_bubblewrap(&home);
+    home.script("worker", "#!/bin/sh\necho '{\"n\": 1}'\n");
+    configure(&home, Some("{ network: none }"));
+    home.put("count-rounds", &counting_workflow(1));
+    fs::write(user_dir(&home).join(".gitconfig"), "[user]\n\tname = A Person\n\temail = a@example.org\n").unwrap();
+    let repository = repository(&home, "repo");
+    let start = |more: &[&str]| {
+        let start = [&["thread", "start", "count-rounds", "-p", "count"], more].concat();
+        text(&FinishedRun::from(home.command(&start).current_dir(&repository).output().unwrap()).json(), "thread")
+    };
+    let ran = home.uwf(&["thread", "step", &start(&[])]);
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
+    let mut doctor = home.command(&["doctor", "--offline", "--format", "text"]);
+    let doctor = FinishedRun::from(doctor.current_dir(&repository).output().unwrap());
+    if !has_landlock(&home) {
+        return;
+    }
+    assert!(ran.stderr.contains("so it cannot keep "), "{}", ran.stderr);
+    for said in [&ran.stderr, &doctor.stdout] {
+        assert!(said.contains("hint: start the thread with `--worktree`; or add `.git` to `sandbox.write`"), "{said}");
+        assert!(said.contains("install bubblewrap (`apt-get install bubblewrap`)"), "{said}");
+    }
+    assert!(doctor.stdout.contains("Landlock works, but a git repository needs `--worktree`"), "{}", doctor.stdout);
+    let ran = home.uwf(&["thread", "step", &start(&["--worktree"])]);
+    assert_eq!(ran.code, Some(0), "the first way out: {}", ran.transcript());
 }
 
 #[test]

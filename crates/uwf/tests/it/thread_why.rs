@@ -151,6 +151,22 @@ fn failed_attempts_at_the_next_step_are_shown() {
 }
 
 #[test]
+fn failures_that_are_alike_are_one_line() {
+    let home = reviewing_home();
+    let thread = home.start("review-text", "Write about cats.");
+    for agent in ["broken", "broken", "broken", "sh -c 'exit 4'", "broken"] {
+        assert_eq!(home.uwf(&["thread", "step", &thread, "--agent", agent]).code, Some(40));
+    }
+    let shown = transcript(&home, &["thread", "why", &thread, "--format", "text"]);
+    let failures: Vec<&str> = shown.lines().filter(|line| line.trim().starts_with("failed")).collect();
+    let starts = ["  failed 3 times before, last #", "  failed before: #", "  failed before: #"];
+    assert_eq!(failures.len(), 3, "{shown}");
+    assert!(failures.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{shown}");
+    let report = home.json(&["thread", "why", &thread]);
+    assert_eq!(report["next"]["failed"].as_array().unwrap().len(), 5, "the report has each of them");
+}
+
+#[test]
 fn other_hashes_are_rejected_as_steps() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write about cats.");

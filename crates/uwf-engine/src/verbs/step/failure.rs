@@ -137,6 +137,8 @@ impl StepInProgress<'_, '_> {
             }
             _ => error,
         };
+        let is_retried = error.kind == ErrorKind::AgentFailed && mark == Some(ThreadMark::Stuck) && is_active;
+        let error = if is_retried { with_way_on(error, self.thread.id.as_str()) } else { error };
         match kept {
             // Only the question in its output matters; a group prints only the errors of its branches.
             Ok(_) if attempt.asks() || opened.agent.command == GROUP_AGENT => error,
@@ -299,4 +301,13 @@ impl StepInProgress<'_, '_> {
             log!(self.log, "R7E2G9VC", Error, "cannot mark the thread {}: {error}", mark.name());
         }
     }
+}
+
+/// The error of a stuck thread with the command that repeats the step, unless a hint names one already.
+fn with_way_on(error: Error, thread: &str) -> Error {
+    let commands = ["uwf thread retry", "uwf thread step", "uwf run"];
+    if error.hints.iter().any(|hint| commands.iter().any(|command| hint.contains(command))) {
+        return error;
+    }
+    error.hint(format!("`uwf thread retry {thread}` repeats the step; `--agent NAME` lets another agent play it"))
 }

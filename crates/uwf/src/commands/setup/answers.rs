@@ -120,14 +120,28 @@ impl SetupAnswers {
         self.agents(config).values().filter_map(settings).any(|settings| !settings.is_empty())
     }
 
-    /// The agents whose program decides alone whether they run commands.
-    pub(super) fn undecided(&self, config: &UwfConfig) -> Vec<String> {
+    /// The agents for which the answer does not hold, each with the reason.
+    pub(super) fn undecided(&self, config: &UwfConfig) -> Vec<(String, String)> {
         let Some(may_run) = self.may_run_commands else { return Vec::new() };
-        let agents = self.agents(config).into_iter();
-        agents
-            .filter(|(_, agent)| command_permission::settings(agent, may_run).is_none())
-            .map(|(alias, _)| alias)
-            .collect()
+        let is_undecided = |agent: &AgentConfig| {
+            command_permission::settings(agent, may_run).is_none()
+                && !(may_run && command_permission::always_runs(agent))
+        };
+        let agents = self.agents(config).into_iter().filter(|(_, agent)| is_undecided(agent));
+        let with_reason = |(alias, agent): (String, AgentConfig)| {
+            let why = match command_permission::always_runs(&agent) {
+                true => format!(
+                    "agent `{alias}` still runs commands: `{}` gives its program that right; a sandbox limits what commands \
+                     reach: `uwf help isolating`",
+                    agent.command
+                ),
+                false => format!(
+                    "uwf cannot decide whether agent `{alias}` runs commands: configure that in its own program"
+                ),
+            };
+            (alias, why)
+        };
+        agents.map(with_reason).collect()
     }
 
     /// The configured agents, and the new one.

@@ -32,6 +32,7 @@ use crate::style;
 /// Arguments of `uwf thread start`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_arg("no_ask", |arg| arg.help("If values of the input are missing, fail and name them, instead of asking for them at a terminal")),
     after_help = "Examples:\n  uwf thread start solve-issue -p 'Fix #42'\n  uwf thread start ./flow.yaml -p - < task.md\n  uwf thread start release -p 'Release it' --set version=1.2.0 --set dry=true\n  uwf thread start develop -p 'Add dark mode' --cwd ../app --agent coder=codex --max-cost 5\n  uwf thread start develop -p 'Add dark mode' --agent './my-agent.sh --fast' --output json\n  uwf thread start develop -p 'Add dark mode' --worktree      in a git worktree of its own\n  uwf thread start develop -p 'Add dark mode' --label ticket=42"
 )]
 pub(crate) struct Args {

@@ -112,16 +112,25 @@ fn obtained(output: &OutputOrigin) -> String {
         lines.push("taken over: the step command that ran its agent ended before it could link the step".to_owned());
     }
     lines.extend(output.reread.map(|attempt| format!("read again from the text of the failed attempt {attempt}")));
-    lines.extend(output.failed.iter().map(failed));
+    lines.extend(failures(&output.failed));
     lines.extend(output.unreadable.as_ref().map(|why| format!("nothing else is known: {}", one_line(why))));
     lines.extend(output.detail.map(|detail| style::dim(&format!("uwf thread step-details {detail} shows everything"))));
     format!("output obtained\n{}", lines.iter().map(|line| format!("  {line}\n")).collect::<String>())
 }
 
-fn failed(attempt: &FailedAttempt) -> String {
+/// The failed attempts, oldest first. Attempts that failed alike in a row are one entry, with the newest of them.
+fn failures(attempts: &[FailedAttempt]) -> Vec<String> {
+    let is_alike = |one: &FailedAttempt, next: &FailedAttempt| {
+        (&one.agent, one.exit_code, &one.error) == (&next.agent, next.exit_code, &next.error)
+    };
+    attempts.chunk_by(is_alike).filter_map(|alike| Some(failed(alike.last()?, alike.len()))).collect()
+}
+
+fn failed(attempt: &FailedAttempt, times: usize) -> String {
     let by = attempt.agent.as_ref().map(|agent| format!(" by {}", one_line(agent.short()))).unwrap_or_default();
     let code = attempt.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-    format!("failed before: {}{by}{code}{}", attempt.attempt, reason(&attempt.error, "    "))
+    let before = if times == 1 { "failed before:".to_owned() } else { format!("failed {times} times before, last") };
+    format!("{before} {}{by}{code}{}", attempt.attempt, reason(&attempt.error, "    "))
 }
 
 /// A reason after a colon, or each of its lines below if it has several.
@@ -142,8 +151,8 @@ fn ahead(ahead: &ThreadOutlook) -> String {
     };
     text.push_str(&routing(what, &ahead.routing));
     text.push_str(&branches(&ahead.branches));
-    for attempt in &ahead.failed {
-        text.push_str(&format!("  {}\n", failed(attempt)));
+    for failure in failures(&ahead.failed) {
+        text.push_str(&format!("  {failure}\n"));
     }
     text
 }

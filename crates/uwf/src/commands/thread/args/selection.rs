@@ -156,7 +156,8 @@ impl YesArg {
         }
         match TerminalAsker::new(context.printer).yes(&format!("{verb} {what}?"))? {
             true => Ok(()),
-            false => Err(CommandError::new(ErrorKind::Interrupted, "nothing was changed")),
+            false => Err(CommandError::new(ErrorKind::Interrupted, "you answered no, so nothing was changed")
+                .hint("to select fewer threads, add a filter or name them; `uwf thread list` takes the same filters")),
         }
     }
 }

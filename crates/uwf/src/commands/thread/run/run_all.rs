@@ -333,7 +333,8 @@ fn check_projects(
     }
     match TerminalAsker::new(context.printer).yes(&format!("run {what}?"))? {
         true => Ok(()),
-        false => Err(CommandError::new(ErrorKind::Interrupted, "no thread was run")),
+        false => Err(CommandError::new(ErrorKind::Interrupted, "you answered no, so no thread was run")
+            .hint("--here runs only this project's threads, or name the threads")),
     }
 }
 
