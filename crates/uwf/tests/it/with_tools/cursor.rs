@@ -69,6 +69,15 @@ fn args(call: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn reported_model_is_that_of_the_run() {
+    let (home, thread) = with_cursor("{}", &json!([{ "text": RIGHT }]), "count");
+    home.config("agents: { c: { command: uwf-cursor } }\ndefaultAgent: c\n");
+    home.json(&["thread", "step", &thread]);
+    let costs = home.json(&["thread", "cost", &thread, "--by", "model"]);
+    assert_eq!(costs["rows"][0]["name"], "Big 1", "{costs}");
+}
+
+#[test]
 fn events_give_turns_and_last_message_gives_answer() {
     let (home, thread) = with_cursor("{}", &json!([{ "text": RIGHT }]), "count");
     home.json(&["thread", "step", &thread]);
