@@ -132,6 +132,7 @@ impl WorkflowReader {
             self.problems.error("missing-key", item.at, "the branch has no `role`".to_owned(), None);
             return None;
         };
+        self.positions.set_value(join(at, "role"), role.value.at);
         let role = text(&role.value, "role", &mut self.problems)?;
         let condition = match fields.get("condition") {
             None => None,

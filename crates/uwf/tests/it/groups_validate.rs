@@ -290,3 +290,51 @@ fn branches_and_outcomes_of_other_roles_are_doubtful() {
         assert!(code != Some(0) && said.contains(why), "{to}: {said}");
     }
 }
+
+#[test]
+fn unknown_roles_are_named_at_their_place() {
+    let home = home();
+    let copies = "fixes:\n    play: fixer\n    copies: 2\n    pick: ";
+    let merged = "fixes:\n    play: [ fixer ]\n    files: worktree\n    merge: sequence\n    resolve: ";
+    let each = "fixes:\n    play: fixer\n    each: $last('planner').findings\n    key: id";
+    for (from, to, place, message, hint) in [
+        (
+            "[ reader, tester ]",
+            "[ reader, testr ]",
+            "20:28",
+            "`play` of `panel` names the role `testr`",
+            "did you mean `tester`?",
+        ),
+        (
+            "[ reader, tester ]",
+            "[ reader, { condition: x, role: testr } ]",
+            "20:50",
+            "`play` of `panel`",
+            "did you mean `tester`?",
+        ),
+        ("play: fixer", "play: fixr", "15:11", "`play` of `fixes` names the role `fixr`", "did you mean `fixer`?"),
+        (each, &format!("{copies}jugde"), "17:11", "`pick` of `fixes` names the role `jugde`", "did you mean `judge`?"),
+        (
+            each,
+            &format!("{copies}chairperson"),
+            "17:11",
+            "`chairperson`",
+            "roles: `fixer`, `judge`, `panel`, `planner`,",
+        ),
+        (
+            each,
+            &format!("{merged}fixr"),
+            "18:14",
+            "`resolve` of `fixes` names the role `fixr`",
+            "did you mean `fixer`?",
+        ),
+    ] {
+        let (code, said) = said(&home, from, to);
+        assert_eq!(code, Some(65), "{to}: {said}");
+        let error = format!("fix-all.yaml:{place}: error[unknown-role]: ");
+        let at = said.find(&error).unwrap_or_else(|| panic!("{to}: no {error} in {said}"));
+        let rest = &said[at + error.len()..];
+        assert!(rest.contains(message) && rest.contains("which does not exist") && rest.contains(hint), "{to}: {said}");
+        assert!(!said.contains("bad-group"), "{to}: {said}");
+    }
+}

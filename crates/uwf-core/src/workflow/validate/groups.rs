@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::group_items::{self, BAD_GROUP};
 use super::schema_paths::{PathPossibility, can_have};
-use super::transitions::undefined_condition;
+use super::transitions::{quoted, undefined_condition};
 use crate::document::{ProblemCollector, SourcePositions, join};
 use crate::moderator::CompiledCondition;
 use crate::workflow::group::{MAX_BRANCHES, PLAY};
@@ -53,17 +53,27 @@ impl GroupCheck<'_> {
     fn roles(&self, problems: &mut ProblemCollector) {
         let name = self.name;
         for (index, branch) in self.group.roles.iter().enumerate() {
-            let at = self.position(&format!("{PLAY}/{index}"));
+            let at = self.position(&format!("{PLAY}/{index}/role"));
             if !self.draft.roles.contains_key(&branch.role) {
-                let message =
-                    format!("`play` of `{name}` names the role `{}`, which does not exist", branch.role.escape_debug());
-                let known = self.draft.roles.keys().map(String::as_str);
-                problems.error("unknown-role", at, message, did_you_mean(&branch.role, known));
+                self.unknown_role((PLAY, at), &branch.role, problems);
             } else if self.plays_itself(&branch.role) {
                 let hint = Some(PLAYS_ITSELF.to_owned());
                 problems.error(BAD_GROUP, at, format!("the role `{name}` plays itself"), hint);
             }
         }
+    }
+
+    /// Reports that the value of a key, at this place, names an unknown role.
+    fn unknown_role(&self, (key, at): (&str, TextPosition), role: &str, problems: &mut ProblemCollector) {
+        if problems.is_full() {
+            return;
+        }
+        let message =
+            format!("`{key}` of `{}` names the role `{}`, which does not exist", self.name, role.escape_debug());
+        let known = || self.draft.roles.keys().map(String::as_str).filter(|known| *known != self.name);
+        let hint = did_you_mean(role, known())
+            .or_else(|| known().next().is_some().then(|| format!("roles: {}", quoted(known()))));
+        problems.error("unknown-role", at, message, hint);
     }
 
     fn plays_itself(&self, role: &str) -> bool {
@@ -138,16 +148,10 @@ impl GroupCheck<'_> {
     }
 
     fn pick_expression(&self, pick: &str, problems: &mut ProblemCollector) {
-        let known = self.draft.roles.keys().map(String::as_str);
-        let hint = did_you_mean(pick, known);
         if is_word(pick) {
-            self.error(
-                "pick",
-                format!("`pick` names the role `{pick}`, which does not exist"),
-                hint.as_deref(),
-                problems,
-            );
+            self.unknown_role(("pick", self.position("pick")), pick, problems);
         } else if let Err(error) = CompiledCondition::compile(pick) {
+            let hint = did_you_mean(pick, self.draft.roles.keys().map(String::as_str));
             let message = format!("`pick` is neither a role nor an expression: {error}");
             self.error("pick", message, hint.as_deref(), problems);
         }
@@ -219,11 +223,7 @@ impl GroupCheck<'_> {
             self.error("resolve", message.to_owned(), Some("add `merge: sequence`, or leave `resolve` out"), problems);
         }
         match self.draft.roles.get(resolve) {
-            None => {
-                let message = format!("`resolve` names the role `{}`, which does not exist", resolve.escape_debug());
-                let hint = did_you_mean(resolve, self.draft.roles.keys().map(String::as_str));
-                problems.error("unknown-role", self.position("resolve"), message, hint);
-            }
+            None => self.unknown_role(("resolve", self.position("resolve")), resolve, problems),
             Some(_) if self.plays_itself(resolve) => {
                 self.error("resolve", format!("the role `{}` plays itself", self.name), None, problems);
             }
@@ -240,7 +240,7 @@ impl GroupCheck<'_> {
         for (index, branch) in self.group.roles.iter().enumerate() {
             let Some(name) = branch.condition.as_deref() else { continue };
             if !self.draft.conditions.contains_key(name) {
-                undefined_condition(self.draft, name, self.position(&format!("{PLAY}/{index}")), problems);
+                undefined_condition(self.draft, name, self.position(&format!("{PLAY}/{index}/condition")), problems);
             }
         }
     }

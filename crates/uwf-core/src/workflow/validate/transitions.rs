@@ -63,7 +63,7 @@ pub(super) fn undefined_condition(
 }
 
 /// Lists names in a message, cut after the first dozen.
-fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+pub(super) fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const SHOWN: usize = 12;
     let mut names = names.into_iter();
     let shown: Vec<String> = names.by_ref().take(SHOWN).map(|name| format!("`{name}`")).collect();
