@@ -8,6 +8,7 @@
 //! them is shown. So the prompts of a thread need little more space than their new parts.
 
 mod branches;
+mod copy_changes;
 mod example;
 mod fallback;
 pub(crate) mod fence;
@@ -19,6 +20,7 @@ mod input;
 mod instruction;
 mod merge_conflict;
 mod note;
+mod output_text;
 mod question;
 mod replies;
 mod sample;
@@ -29,6 +31,7 @@ mod workspace;
 use serde_json::Value;
 
 pub use branches::{BranchItem, copies_part, item_part};
+pub use copy_changes::{ChangedFile, CopyChanges};
 pub use format::answer_form;
 pub use git_branches::{GitBranch, git_branches_part};
 use instruction::task_within;

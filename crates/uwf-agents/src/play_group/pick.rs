@@ -1,11 +1,12 @@
 //! Picks the best of a group's copies: by a role, by an expression, or by a person.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use agent_kit::{Error, ErrorKind, Result};
 use json_cas::NodeHash;
 use serde_json::{Map, Value, json};
-use uwf_core::prompt::{copies_part, git_branches_part};
+use uwf_core::prompt::{CopyChanges, copies_part, git_branches_part};
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::{BranchOutput, ThreadId};
 use uwf_core::usage::ThreadLimits;
@@ -17,6 +18,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::{message, moderate};
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, link_branches};
+use uwf_engine::verbs::group_files::GroupFiles;
 use uwf_engine::verbs::start_child;
 use uwf_engine::views::branches;
 
@@ -114,14 +116,21 @@ impl GroupAttempt<'_, '_> {
         let ended = window::play_one(home, &judge.name, begun, &self.signals).map_err(|error| {
             let (parent, name) = (&self.context.thread().id, self.context.role_name());
             match error.kind {
-                ErrorKind::Waiting if is_person => Error::waiting(format!(
-                    "a person picks one of the copies of `{name}`: uwf thread take {parent} {}{}",
-                    copy_argument(name),
-                    lines_of(&copies)
-                )),
+                ErrorKind::Waiting if is_person => {
+                    let dir = self.files.as_ref().map(GroupFiles::dir);
+                    // The person can pick without the numbers of lines.
+                    let changes = self.changes(group, &copies).unwrap_or_default();
+                    Error::waiting(format!(
+                        "a person picks one of the copies of `{name}`: uwf thread take {parent} {}{}",
+                        copy_argument(name),
+                        lines_of(&copies, &changes, dir)
+                    ))
+                }
                 _ => {
                     let thread = start_child::child_id(group, &judge.name);
-                    BranchErrors::only(&judge.name, &thread, error).into_error(parent).hint(self.take_hint())
+                    BranchErrors::only(&judge.name, &thread, error)
+                        .into_error(parent)
+                        .hint(self.take_hint())
                 }
             }
         })?;
@@ -145,20 +154,35 @@ impl GroupAttempt<'_, '_> {
 
     /// Starts the thread of the role that picks, or finds it.
     fn begin_judge(&self, group: &Thread<'_>, judge: &PlannedBranch, copies: &[BranchOutput]) -> Result<Child> {
-        let mut part = copies_part(copies, self.opened.prompt_budget / (2 * BRIEF_SHARE));
-        if let Some(files) = &self.files {
-            let sound: Vec<&str> =
-                copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect();
-            let branches = files.git_branches(group, &sound)?;
-            if !branches.is_empty() {
-                part.push_str(&git_branches_part(self.context.role_name(), &branches));
-            }
-        }
+        // If its thread has begun, it has its task.
+        let part = match start_child::find_child(group, &judge.name)? {
+            Some(_) => String::new(),
+            None => self.judge_part(group, copies)?,
+        };
         let is_person = self.is_person(&judge.role)?;
         let sees_as = if is_person { self.context.role_name() } else { &judge.role };
         let bound = if is_person { with_human() } else { AgentBindings::default() };
         let task = BranchTask { item: None, part: &part, sees_as, bound, has_files: false };
         self.start(group, judge, task, || self.judge_workflow(&judge.role, copies))
+    }
+
+    /// The part of the judge's task that has the copies, their changes and their git branches.
+    fn judge_part(&self, group: &Thread<'_>, copies: &[BranchOutput]) -> Result<String> {
+        let changes = self.changes(group, copies)?;
+        let mut part = copies_part(copies, &changes, self.opened.prompt_budget / (2 * BRIEF_SHARE));
+        if let Some(files) = &self.files {
+            let branches = files.git_branches(group, &names_of_sound(copies))?;
+            if !branches.is_empty() {
+                part.push_str(&git_branches_part(self.context.role_name(), &branches));
+            }
+        }
+        Ok(part)
+    }
+
+    /// The files that each copy changed; empty if copies have no worktrees.
+    fn changes(&self, group: &Thread<'_>, copies: &[BranchOutput]) -> Result<Vec<CopyChanges>> {
+        let Some(files) = &self.files else { return Ok(Vec::new()) };
+        files.changes(group, &names_of_sound(copies), &self.context.redactor()?)
     }
 
     /// The workflow of the judge's thread: it can name only copies that exist and have not failed.
@@ -207,15 +231,23 @@ fn copy_argument(group: &str) -> String {
     branches::as_argument(&format!("{group}.NUMBER")).into_owned()
 }
 
-/// A line for each copy, with its output.
-fn lines_of(copies: &[BranchOutput]) -> String {
+fn names_of_sound(copies: &[BranchOutput]) -> Vec<&str> {
+    copies.iter().filter(|copy| copy.failure().is_none()).map(|copy| copy.name.as_str()).collect()
+}
+
+/// A line for each copy, with its output and the command that shows its changes. `dir` is the directory of the thread's worktree.
+fn lines_of(copies: &[BranchOutput], changes: &[CopyChanges], dir: Option<&Path>) -> String {
     let line = |copy: &BranchOutput| {
         let output = match (copy.failure(), &copy.output) {
             (Some(why), _) => format!("failed: {why}"),
             (None, Value::String(text)) => text.clone(),
             (None, output) => output.to_string(),
         };
-        format!("\n{}: {}", copy.name, ellipsize(&one_line(&output), SHOWN))
+        let changes = changes.iter().find(|changes| changes.name == copy.name).zip(dir);
+        let changes = changes.map(|(changes, dir)| {
+            format!("\n   {}: git -C {} diff {}", changes.summary(), dir.display(), changes.range)
+        });
+        format!("\n{}: {}{}", copy.name, ellipsize(&one_line(&output), SHOWN), changes.unwrap_or_default())
     };
     copies.iter().map(line).collect()
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::copy_changes::CopyChanges;
 use super::fence::{fenced, head, push_fenced};
+use super::output_text::shown_output;
 use crate::thread::BranchOutput;
 
 /// The item of a branch.
@@ -34,11 +36,25 @@ pub fn item_part(item: &BranchItem<'_>) -> String {
     )
 }
 
-/// The part of a judge's task that has the copies, in at most about `bytes`, with an equal share for each.
+/// The part of a judge's task that has the copies and the files they changed, in about twice `bytes`. Each copy has an equal share.
 #[must_use]
-pub fn copies_part(copies: &[BranchOutput], bytes: usize) -> String {
+pub fn copies_part(copies: &[BranchOutput], changes: &[CopyChanges], bytes: usize) -> String {
     let mut text = "\n# The copies\n\nThese are the results of the same task, done independently.\n".to_owned();
-    push_branches(&mut text, "Copy", copies, bytes, bytes);
+    push_failed(&mut text, "Copy", copies);
+    let mut sections = Vec::with_capacity(copies.len());
+    for copy in sound(copies) {
+        let mut section = String::new();
+        push_branch(&mut section, "Copy", copy, [bytes / copies.len().max(1); 2]);
+        sections.push((section, changes.iter().find(|changes| changes.name == copy.name)));
+    }
+    let shown: usize = sections.iter().map(|(section, _)| section.len()).sum();
+    let share = (2 * bytes).saturating_sub(shown).max(bytes / 2) / sections.len().max(1);
+    for (section, changes) in sections {
+        text.push_str(&section);
+        if let Some(changes) = changes {
+            changes.push(&mut text, share);
+        }
+    }
     text
 }
 
@@ -51,24 +67,35 @@ pub(super) fn push_branches(
     output_cap: usize,
     text_cap: usize,
 ) -> bool {
+    push_failed(to, noun, branches);
+    let count = branches.len().max(1);
+    let mut cuts = false;
+    for branch in sound(branches) {
+        cuts |= push_branch(to, noun, branch, [output_cap / count, text_cap / count]);
+    }
+    cuts
+}
+
+fn sound(branches: &[BranchOutput]) -> impl Iterator<Item = &BranchOutput> {
+    branches.iter().filter(|branch| branch.failure().is_none())
+}
+
+fn push_failed(to: &mut String, noun: &str, branches: &[BranchOutput]) {
     for branch in branches {
         if let Some(why) = branch.failure() {
             to.push_str(&format!("\n{noun} `{}` failed: {why}\n", branch.name));
         }
     }
-    let count = branches.len().max(1);
-    let mut cuts = false;
-    for branch in branches.iter().filter(|branch| branch.failure().is_none()) {
-        to.push_str(&format!("\n## {noun} `{}`\n\n", branch.name));
-        let (info, output) = match &branch.output {
-            Value::String(text) => ("markdown", text.clone()),
-            value => ("json", format!("{value:#}")),
-        };
-        cuts |= push_capped(to, info, &output, output_cap / count);
-        if let Some(message) = branch.message.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
-            to.push('\n');
-            cuts |= push_capped(to, "markdown", message, text_cap / count);
-        }
+}
+
+/// Adds the result of a branch: its output and its text, each in so many bytes. Returns whether something is left out.
+fn push_branch(to: &mut String, noun: &str, branch: &BranchOutput, [output_cap, text_cap]: [usize; 2]) -> bool {
+    to.push_str(&format!("\n## {noun} `{}`\n\n", branch.name));
+    let (info, output) = shown_output(&branch.output);
+    let mut cuts = push_capped(to, info, &output, output_cap);
+    if let Some(message) = branch.message.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
+        to.push('\n');
+        cuts |= push_capped(to, "markdown", message, text_cap);
     }
     cuts
 }

@@ -1,11 +1,8 @@
 //! A previous step as a part of a prompt, whole or cut.
 
-use std::borrow::Cow;
-
-use serde_json::Value;
-
 use super::branches::push_branches;
 use super::fence::{head, push_fenced};
+use super::output_text::shown_output;
 use crate::thread::Step;
 
 /// Most bytes of a step's output, and of its text, in a prompt. The role's own last answer and the newest steps have no such limit. Without
@@ -70,11 +67,7 @@ impl StepSection {
 
     /// The step with at most this many bytes of its output and of its text.
     fn capped(step: &Step, output_cap: usize, text_cap: usize) -> StepSection {
-        let (info, output) = match (&step.output, printed(&step.output)) {
-            (Value::String(text), _) => ("markdown", Cow::from(text)),
-            (value, Some(printed)) => ("text", Cow::from(format!("{}\n{}", exit_line(value), printed.trim_end()))),
-            (value, None) => ("json", Cow::from(format!("{value:#}"))),
-        };
+        let (info, output) = shown_output(&step.output);
         let message = message(step);
         let body = output.len().min(output_cap) + message.map_or(0, |message| message.len().min(text_cap));
         let mut text = String::with_capacity(FRAME + step.role.len() + body);
@@ -111,19 +104,6 @@ impl StepSection {
         self.text.push_str(mark);
         self.is_shortened = true;
     }
-}
-
-/// The text that a command printed, if the role has `run`. As JSON, its lines would be one long string.
-fn printed(output: &Value) -> Option<&str> {
-    let keys = output.as_object().filter(|keys| keys.len() == 3)?;
-    keys.get("passed")?.as_bool()?;
-    keys.get("exitCode")?.as_i64()?;
-    keys.get("output")?.as_str()
-}
-
-fn exit_line(output: &Value) -> String {
-    let verdict = if output["passed"] == true { "passed" } else { "failed" };
-    format!("The command {verdict} with exit code {}. It printed:", output["exitCode"])
 }
 
 /// Bytes of a step's message. Branches share a cap, so the bytes that change something are as many times more as there are branches.

@@ -4,6 +4,7 @@
 //! branches only read, and as the common start of branches that write.
 
 mod branch_worktrees;
+mod copy_changes;
 pub mod git_branches;
 mod merge_sequence;
 mod read_only;

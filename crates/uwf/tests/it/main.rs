@@ -60,6 +60,7 @@ mod gateway;
 mod gc;
 mod github;
 mod group_files;
+mod group_judge;
 mod group_worktrees;
 mod groups;
 mod groups_agents;

@@ -13,7 +13,10 @@ const PLAIN: [&str; 7] =
     ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--submodule=short", "-O/dev/null"];
 
 /// Further options of a patch that `git apply` must understand.
-const PATCH: [&str; 5] = ["--patch", "--binary", "--unified=3", "--src-prefix=a/", "--dst-prefix=b/"];
+const PATCH: [&str; 5] = ["--patch", BINARY, "--unified=3", "--src-prefix=a/", "--dst-prefix=b/"];
+
+/// The option that puts the content of binary files into a patch.
+const BINARY: &str = "--binary";
 
 /// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,6 +38,16 @@ impl GitRunner<'_> {
     pub(crate) fn changed_files(&self, one: &str, other: &str) -> Result<Vec<FileChange>> {
         let listed = self.text("compare the files", PLAIN.into_iter().chain(["--numstat", "-z", one, other]))?;
         changes(&listed).ok_or_else(|| refused("compare the files", &listed))
+    }
+
+    /// The differences themselves, for people and models. A binary file is only named.
+    pub(crate) fn readable_diff(&self, one: &str, other: &str) -> Result<String> {
+        let options = PATCH.into_iter().filter(|option| *option != BINARY);
+        let mut diff = self.text("compare the files", PLAIN.into_iter().chain(options).chain([one, other]))?;
+        if !diff.is_empty() {
+            diff.push('\n');
+        }
+        Ok(diff)
     }
 
     /// The differences themselves, as a patch.
