@@ -77,6 +77,8 @@ struct GroupAttempt<'c, 'h> {
 
 /// The part of a branch's task that other branches lack.
 struct BranchTask<'t> {
+    /// Its position in the group, from 0.
+    position: usize,
     item: Option<&'t Value>,
     /// Its part of the prompt.
     part: &'t str,
@@ -199,7 +201,7 @@ impl GroupAttempt<'_, '_> {
         self.start(
             group,
             branch,
-            BranchTask { item, part: &part, sees_as: &branch.role, bound, has_files: true },
+            BranchTask { position, item, part: &part, sees_as: &branch.role, bound, has_files: true },
             workflow,
         )
     }
@@ -238,6 +240,7 @@ impl GroupAttempt<'_, '_> {
                 group: self.context.role_name().to_owned(),
                 name: branch.name.clone(),
                 item: task.item.cloned(),
+                position: Some(task.position),
             };
             let settings = ThreadSettings {
                 limits: branch.limits,

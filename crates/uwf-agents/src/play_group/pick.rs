@@ -162,7 +162,7 @@ impl GroupAttempt<'_, '_> {
         let is_person = self.is_person(&judge.role)?;
         let sees_as = if is_person { self.context.role_name() } else { &judge.role };
         let bound = if is_person { with_human() } else { AgentBindings::default() };
-        let task = BranchTask { item: None, part: &part, sees_as, bound, has_files: false };
+        let task = BranchTask { position: copies.len(), item: None, part: &part, sees_as, bound, has_files: false };
         self.start(group, judge, task, || self.judge_workflow(&judge.role, copies))
     }
 

@@ -25,7 +25,10 @@ impl GroupAttempt<'_, '_> {
             FIRST_ROUND => merge_conflict_part(&conflict.branch, &conflict.git_branch, &conflict.files),
             _ => conflict_markers_part(&conflict.branch, &conflict.git_branch, &conflict.files),
         };
+        let merged = plan.branches.iter().position(|branch| branch.name == conflict.branch).unwrap_or_default();
+        let round = conflict.round.saturating_sub(FIRST_ROUND) as usize;
         let task = BranchTask {
+            position: plan.branches.len() + merged * ROUNDS.len() + round,
             item: None,
             part: &part,
             sees_as: &branch.role,
@@ -36,7 +39,9 @@ impl GroupAttempt<'_, '_> {
         let begun = self.start(group, &branch, task, workflow)?;
         let played = window::play_one(group.home(), &branch.name, begun, &self.signals).map(drop);
         let thread = start_child::child_id(group, &branch.name);
-        played.map_err(|error| BranchErrors::only(&branch.name, &thread, error).into_error(&self.context.thread().id))
+        played.map_err(|error| {
+            BranchErrors::only(&branch.name, &thread, error).into_error(&self.context.thread().id)
+        })
     }
 
     /// The branches of the role that resolved conflicts, in the order of the branches whose changes they merged.

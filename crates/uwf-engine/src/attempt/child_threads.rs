@@ -6,6 +6,7 @@
 //! depth.
 
 pub(crate) mod branch_path;
+pub(crate) mod kinship;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,9 +59,16 @@ pub(crate) fn find(home: &Home, id: &ThreadId) -> Result<Option<Child>> {
     Ok(history::newest_line(home, id)?.map(Child::Ended))
 }
 
-/// The active children of a thread on this machine.
+/// The children of a thread on this machine, oldest first; the branches of a group in the order of the group.
+pub(crate) fn in_order(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
+    let mut known = children::known(home, parent)?;
+    kinship::sort(home, &mut known);
+    Ok(known)
+}
+
+/// The active children of a thread on this machine, in the same order.
 pub fn active(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> {
-    let known = children::known(home, parent)?;
+    let known = in_order(home, parent)?;
     if known.is_empty() {
         return Ok(known);
     }

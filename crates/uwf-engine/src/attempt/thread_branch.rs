@@ -15,6 +15,10 @@ pub struct ThreadBranch {
     /// Its item of `each`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Value>,
+    /// Its position in the group, from 0, by the file or the items. The role that picks a copy and roles that resolve conflicts come last.
+    /// Old records lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
 }
 
 impl ThreadBranch {

@@ -228,11 +228,12 @@ fn waiting_child(home: &Home, id: &ThreadId, why: &str) -> Result<ThreadId> {
 fn waiting_below(home: &Home, id: &ThreadId, generations: usize) -> Result<Vec<ThreadId>> {
     let mut waiting = Vec::new();
     for child in child_threads::active(home, id)? {
-        if marks::marks_of_thread(home, &child).contains(&ThreadMark::Waiting) {
+        // A branch that is a group waits only because its own branches do.
+        let below = if generations > 0 { waiting_below(home, &child, generations - 1)? } else { Vec::new() };
+        if below.is_empty() && marks::marks_of_thread(home, &child).contains(&ThreadMark::Waiting) {
             waiting.push(child);
-        } else if generations > 0 {
-            waiting.extend(waiting_below(home, &child, generations - 1)?);
         }
+        waiting.extend(below);
     }
     Ok(waiting)
 }
@@ -242,9 +243,7 @@ fn several_wait(home: &Home, id: &ThreadId, children: &[ThreadId]) -> Error {
         Some(path) => format!("answer one: `uwf thread answer {id} --branch {}`", branches::as_argument(&path)),
         None => format!("answer one: `uwf thread answer {child}`"),
     };
-    let mut hints: Vec<String> = children.iter().map(hint).collect();
-    hints.sort_unstable();
-    Error::usage(format!("several child threads of thread {id} wait")).hints(hints)
+    Error::usage(format!("several child threads of thread {id} wait")).hints(children.iter().map(hint))
 }
 
 fn step_it(id: &ThreadId) -> String {

@@ -264,16 +264,24 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
     let old_group = Thread::load_at(home, start_child::child_id(&before, &finished.role), finished.start)?;
     let copies = parent.workflow()?.roles.get(&finished.role).and_then(|role| role.more.play.as_ref()?.copies);
     let most = copies.and_then(|copies| usize::try_from(copies).ok()).unwrap_or(usize::MAX);
-    for (planned, step) in finished.branches.iter().take(most).filter(|(planned, _)| planned.name != redone) {
+    for (position, (planned, step)) in finished.branches.iter().enumerate().take(most) {
+        if planned.name == redone {
+            continue;
+        }
+        let place = ThreadBranch {
+            group: finished.role.clone(),
+            name: planned.name.clone(),
+            item: None,
+            position: Some(position),
+        };
         if let Some(failed) = finished.failed.get(&planned.name) {
-            begin_failed([&parent, &group, &old_group], &finished.role, planned, failed)?;
+            begin_failed([&parent, &group, &old_group], place, planned, failed)?;
             continue;
         }
         if has_worktrees {
             let [old, new] = [&old_group, &group].map(|group| start_child::child_id(group, &planned.name));
             group_files::redone::take_over_files(&parent, &old, &new, *step)?;
         }
-        let place = ThreadBranch { group: finished.role.clone(), name: planned.name.clone(), item: None };
         let workflow = Thread::without_id(home, *step)?.start.workflow;
         start_child::begin_ended(&group, &planned.name, *step, settings_of(home, thread, workflow, Some(place))?)?;
     }
@@ -283,7 +291,7 @@ fn take_over(home: &Home, thread: &ThreadId, finished: &FinishedGroup, redone: &
 /// Begins the thread of a branch that failed in the earlier group, and ends it for the same reason: the group continues without it again.
 fn begin_failed(
     [parent, group, old_group]: [&Thread<'_>; 3],
-    role: &str,
+    place: ThreadBranch,
     planned: &PlannedBranch,
     (step, why): &(NodeHash, String),
 ) -> Result<()> {
@@ -293,7 +301,6 @@ fn begin_failed(
         .branch(&planned.role)
         .ok_or_else(|| Error::data(format!("the workflow of thread {} has no role `{}`", parent.id, planned.role)))?;
     let workflow = home.store().put(&workflow.draft())?;
-    let place = ThreadBranch { group: role.to_owned(), name: planned.name.clone(), item: None };
     let settings = settings_of(home, &parent.id, workflow, Some(place))?;
     let settings = ThreadSettings { failed_step: Some(*step), ..settings };
     // Another machine may have played it.
@@ -316,7 +323,7 @@ fn begin_branch(
     let start = Thread::without_id(home, *step)?.start;
     let item =
         serde_json::from_str(&group.start.prompt).ok().and_then(|items: Vec<Value>| items.get(position).cloned());
-    let place = ThreadBranch { group: finished.role.clone(), name: name.to_owned(), item };
+    let place = ThreadBranch { group: finished.role.clone(), name: name.to_owned(), item, position: Some(position) };
     let settings = ThreadSettings { limits: planned.limits, ..settings_of(home, parent, start.workflow, Some(place))? };
     let max_depth = project::config_here(home)?.limits.max_depth;
     start_child::find_or_begin(&group, name, max_depth, || {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
+use crate::attempt::child_threads;
 use crate::attempt::settings::ThreadSettings;
 use crate::attempt::worktree::setup::{self, WorktreeSetup};
 use crate::root::home::Home;
-use crate::thread::children;
 use crate::views::branches;
 
 /// The worktrees of the branches below a thread that were set up so far.
@@ -46,7 +46,8 @@ impl<'h> BranchSetups<'h> {
         let mut level = vec![self.thread.clone()];
         for _ in 0..MAX_GENERATIONS {
             // A child thread that is unreadable has its own errors.
-            level = level.iter().flat_map(|above| children::known(self.home, above).unwrap_or_default()).collect();
+            level =
+                level.iter().flat_map(|above| child_threads::in_order(self.home, above).unwrap_or_default()).collect();
             if level.is_empty() {
                 break;
             }

@@ -5,7 +5,7 @@ use uwf_core::workflow::{CopyPicker, PERSON_PICKS};
 
 use crate::attempt::child_threads;
 pub use crate::attempt::child_threads::branch_path::{as_argument, path};
-pub(crate) use crate::attempt::child_threads::branch_path::{enclosing, path_above, path_below, path_in};
+pub(crate) use crate::attempt::child_threads::branch_path::{enclosing, path_above, path_below, path_in, path_of};
 use crate::attempt::settings::ThreadSettings;
 use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
@@ -34,23 +34,22 @@ pub(crate) fn group_path(home: &Home, group: &ThreadId) -> Option<String> {
     path.strip_suffix(&format!(".{}", settings.branch?.name)).map(str::to_owned)
 }
 
-/// The branches of a thread that have not ended, also of groups within its groups.
+/// The branches of a thread that have not ended, each followed by the branches of the groups within it, in the order of the groups.
 pub fn active(home: &Home, thread: &ThreadId) -> Result<Vec<ActiveBranch>> {
     let mut branches = Vec::new();
     let mut open = vec![(thread.clone(), MAX_GENERATIONS)];
-    while let Some((thread, generations)) = open.pop() {
-        for child in child_threads::active(home, &thread)? {
-            if let Some(settings) = ThreadSettings::load(home, &child)? {
-                let path = path_in(home, &settings);
-                let found = settings.branch.zip(path);
-                branches.extend(found.map(|(place, path)| ActiveBranch { thread: child.clone(), place, path }));
-            }
-            if generations > 0 {
-                open.push((child, generations - 1));
-            }
+    while let Some((at, generations)) = open.pop() {
+        if at != *thread
+            && let Some(settings) = ThreadSettings::load(home, &at)?
+        {
+            let path = path_in(home, &settings);
+            let found = settings.branch.zip(path);
+            branches.extend(found.map(|(place, path)| ActiveBranch { thread: at.clone(), place, path }));
+        }
+        if let Some(below) = generations.checked_sub(1) {
+            open.extend(child_threads::active(home, &at)?.into_iter().rev().map(|child| (child, below)));
         }
     }
-    branches.sort_by(|a, b| a.thread.cmp(&b.thread));
     Ok(branches)
 }
 
@@ -73,8 +72,7 @@ pub fn judge(home: &Home, thread: &ThreadId, group: &str) -> Result<Option<Threa
         [] => Ok(None),
         [only] => Ok(Some(only.thread.clone())),
         several => {
-            let mut paths: Vec<String> = several.iter().filter_map(|judge| group_of(judge)).collect();
-            paths.sort_unstable();
+            let paths: Vec<String> = several.iter().filter_map(|judge| group_of(judge)).collect();
             Err(Error::usage(format!("thread {thread} has several groups `{group}`"))
                 .hint(format!("name one by its path: {}", paths.join(", "))))
         }
@@ -89,7 +87,6 @@ pub fn with_copies_to_pick(home: &Home, thread: &ThreadId) -> Result<Vec<String>
             groups.extend(branch.path.strip_suffix(&format!(".{}", branch.place.name)).map(str::to_owned));
         }
     }
-    groups.sort_unstable();
     Ok(groups)
 }
 

@@ -21,7 +21,6 @@ use crate::root::history::HistoryLine;
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::thread::branches::{self, BranchEnd, LinkedBranch};
-use crate::thread::children;
 use crate::thread::load::Thread;
 use crate::thread::moderate;
 use crate::thread::nodes;
@@ -290,7 +289,15 @@ impl GroupReader<'_> {
     fn own(&self, group: &Thread<'_>, workflow: &str, levels: usize) -> Result<GroupStatus> {
         let path = group_path(self.home, &group.id);
         let role = path.as_deref().unwrap_or(workflow).rsplit('.').next().unwrap_or_default();
-        self.group((role, &RoleGroup::default()), group, Some(group.id.clone()), path.as_deref(), levels)
+        let play = self.play_above(group, role).unwrap_or_default();
+        self.group((role, &play), group, Some(group.id.clone()), path.as_deref(), levels)
+    }
+
+    /// The group as the workflow of the thread that plays it has it; `None` if this machine does not know that thread.
+    fn play_above(&self, group: &Thread<'_>, role: &str) -> Option<RoleGroup> {
+        let above = child_threads::parent_of(self.home, &group.id)?;
+        let workflow = Thread::any(self.home, &above).ok()?.workflow().ok()?;
+        workflow.roles.get(role)?.more.play.clone()
     }
 
     /// The group of step `index`.
@@ -362,7 +369,7 @@ impl GroupReader<'_> {
     ) -> Result<Vec<BranchStatus>> {
         let Some(resolver) = &play.resolve else { return Ok(Vec::new()) };
         let mut found = Vec::new();
-        for id in children::known(self.home, &group.id)? {
+        for id in child_threads::in_order(self.home, &group.id)? {
             let place = ThreadSettings::load(self.home, &id)?.and_then(|settings| settings.branch);
             let Some(name) = place.map(|place| place.name) else { continue };
             if planned.iter().all(|branch| branch.name != name) {
@@ -371,7 +378,6 @@ impl GroupReader<'_> {
                 found.push(self.by_thread(BranchStatus::planned(role, above, &plan), group, 0, levels)?);
             }
         }
-        found.sort_by(|a, b| (a.started_at, &a.name).cmp(&(b.started_at, &b.name)));
         Ok(found)
     }
 

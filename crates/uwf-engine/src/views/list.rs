@@ -1,11 +1,14 @@
 //! Lists threads. Reads the marks, the index and the history once each, and nodes only of the threads that are shown.
 
+mod family;
 mod filter;
 mod folding;
 mod memory;
 mod search;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
 use json_cas::NodeHash;
 use schemars::JsonSchema;
@@ -15,15 +18,17 @@ use uwf_core::node::StartNode;
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 
+use self::family::FamilyReader;
+pub(crate) use self::family::RowPlace;
 pub use self::filter::ThreadFilter;
 pub use self::folding::BranchCounts;
 use self::folding::BranchFolds;
 use self::memory::HeadSummaryCaches;
 pub use self::search::TaskMemory;
 use self::search::ThreadSearch;
-use crate::attempt::child_threads;
+use crate::attempt::child_threads::{self, kinship::ThreadOrder};
 use crate::attempt::elsewhere::{self, PeerActivity};
-use crate::attempt::settings::{self, ThreadSettings};
+use crate::attempt::settings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
@@ -31,7 +36,6 @@ use crate::root::registry::Registry;
 use crate::root::{history, record};
 use crate::thread::state::{self, ThreadState};
 use crate::thread::{children, ending, load, nodes};
-use crate::views::branches;
 use crate::views::left_child;
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 use crate::views::workflow_names::WorkflowNames;
@@ -84,6 +88,9 @@ pub struct ThreadRow {
     /// Whether it is a child thread.
     #[serde(skip)]
     is_child: bool,
+    /// Its place among other threads.
+    #[serde(skip)]
+    place: RowPlace,
     /// Whether it is a failed branch that its group continued without.
     #[serde(skip)]
     is_failed_branch: bool,
@@ -97,6 +104,17 @@ impl ThreadRow {
     #[must_use]
     pub fn is_child(&self) -> bool {
         self.is_child
+    }
+
+    /// Its parent, if this machine knows that thread.
+    #[must_use]
+    pub fn parent(&self) -> Option<&ThreadId> {
+        self.place.parent.as_ref()
+    }
+
+    /// Its place among other threads.
+    pub(crate) fn place(&self) -> &RowPlace {
+        &self.place
     }
 
     fn is_finished(&self) -> bool {
@@ -141,13 +159,11 @@ impl NamedThreadRow {
     /// A row with the name of its workflow, and its place among other threads.
     pub fn from_row(row: ThreadRow, names: &mut WorkflowNames, home: &Home) -> NamedThreadRow {
         let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
-        let settings = ThreadSettings::load(home, &row.thread).ok().flatten().unwrap_or_default();
-        let branch = if row.is_child { branches::path_in(home, &settings) } else { None };
-        let item = settings.branch.and_then(|branch| branch.item_text());
+        let labels = settings::labels(home, &row.thread);
+        let RowPlace { parent, branch, item } = row.place.clone();
         let task = item.or_else(|| nodes::typed::<StartNode>(home.store(), row.start?).ok().map(|start| start.prompt));
         let task = task.map(|task| ellipsize(&one_line(&task), TASK).into_owned());
-        let parent_thread = settings.parent.filter(|_| row.is_child);
-        NamedThreadRow { row, workflow_name, parent_thread, branch, task, labels: settings.labels }
+        NamedThreadRow { row, workflow_name, parent_thread: parent, branch, task, labels }
     }
 }
 
@@ -203,10 +219,10 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let states: HashMap<ThreadId, ThreadState> = states.map(|row| (row.thread.clone(), row.state)).collect();
     let after = filter.after.as_ref().map(|after| {
         let row = rows.iter().find(|row| row.thread == *after);
-        row.map_or_else(|| (began_at(home, after, None), after.clone()), |row| newness(home, row))
+        (began_at(home, after, row.and_then(|row| row.changed_at)), after.clone(), row.map(|row| row.head))
     });
     let mut rows: Vec<_> = rows.into_iter().map(|row| (newness(home, &row), row)).collect();
-    rows.retain(|(newness, row)| filter.may_show(row) && after.as_ref().is_none_or(|after| newness < after));
+    rows.retain(|((began, _), row)| filter.may_show(row) && after.as_ref().is_none_or(|(last, ..)| began <= last));
     if let Some(project) = &filter.project {
         let mut is_of_project = project.membership(home);
         rows.retain(|(_, row)| is_of_project(&row.thread));
@@ -218,6 +234,13 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         });
     }
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let mut family = FamilyReader::new(home, filter.asks_finished());
+    if let Some((began, after, head)) = &after {
+        let after = family.order(*began, after, *head);
+        rows.retain(|((time, _), row)| {
+            time < began || family.order(*time, &row.thread, Some(row.head)).newest_first(&after).is_gt()
+        });
+    }
     let mut rows: Vec<ThreadRow> = rows.into_iter().map(|(_, row)| row).collect();
     let mut memories = HeadSummaryCaches::load(home, filter, &rows);
     if filter.asks_nodes() {
@@ -231,16 +254,18 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         });
     }
     let mut matching = rows.len();
-    let folds = filter.folds_branches.then(|| BranchFolds::new(home, filter, states, &rows));
+    let mut folds = filter.folds_branches.then(|| BranchFolds::new(home, filter, states, &rows));
     let (mut page, mut folded) = (Vec::new(), 0);
-    for mut row in rows.into_iter().skip(filter.offset) {
-        if page.len() == filter.limit.unwrap_or(usize::MAX) {
-            break;
-        }
+    let mut rows = OrderedRows { home, next: VecDeque::new(), rest: rows.into_iter().peekable() };
+    rows.skip(filter.offset, &mut family);
+    while page.len() < filter.limit.unwrap_or(usize::MAX)
+        && let Some(mut row) = rows.next(&mut family)
+    {
         if !row.is_read() {
             known.read(&mut row, &mut memories);
         }
-        match folds.as_ref().is_some_and(|folds| folds.folds(&row)) {
+        row.place = family.place(&row);
+        match folds.as_mut().is_some_and(|folds| folds.folds(&row, &mut family)) {
             true => folded += 1,
             false => page.push(row),
         }
@@ -253,6 +278,58 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let playing = page.iter().filter(|row| !row.is_finished()).map(|row| &row.thread);
     let branches = folds.map(|folds| playing.map(|thread| (thread.clone(), folds.counts(thread))).collect());
     Ok(ThreadListing { rows: page, matching, counts, folded, branches: branches.unwrap_or_default() })
+}
+
+/// The rows of a listing. Those that began at the same time are sorted when the listing reaches them, because that reads their places.
+struct OrderedRows<'h> {
+    home: &'h Home,
+    /// Rows in order that began at the same time.
+    next: VecDeque<ThreadRow>,
+    rest: Peekable<IntoIter<ThreadRow>>,
+}
+
+impl OrderedRows<'_> {
+    /// Takes the rows out of `rest` that begin at the same time as its first.
+    fn take_equal(&mut self) -> Vec<ThreadRow> {
+        let began_at = |row: &ThreadRow| newness(self.home, row).0;
+        let Some(first) = self.rest.next() else { return Vec::new() };
+        let time = began_at(&first);
+        let mut equal = vec![first];
+        while let Some(row) = self.rest.next_if(|row| began_at(row) == time) {
+            equal.push(row);
+        }
+        equal
+    }
+
+    fn sort(&mut self, mut equal: Vec<ThreadRow>, family: &mut FamilyReader<'_>) {
+        if equal.len() > 1 {
+            let mut keyed: Vec<(ThreadOrder, ThreadRow)> =
+                equal.into_iter().map(|row| (family.order(0, &row.thread, Some(row.head)), row)).collect();
+            keyed.sort_by(|(a, _), (b, _)| a.newest_first(b));
+            equal = keyed.into_iter().map(|(_, row)| row).collect();
+        }
+        self.next = equal.into();
+    }
+
+    fn skip(&mut self, mut count: usize, family: &mut FamilyReader<'_>) {
+        while count > 0 {
+            let equal = self.take_equal();
+            if equal.len() > count || equal.is_empty() {
+                self.sort(equal, family);
+                self.next.drain(..count.min(self.next.len()));
+                return;
+            }
+            count -= equal.len();
+        }
+    }
+
+    fn next(&mut self, family: &mut FamilyReader<'_>) -> Option<ThreadRow> {
+        if self.next.is_empty() {
+            let equal = self.take_equal();
+            self.sort(equal, family);
+        }
+        self.next.pop_front()
+    }
 }
 
 /// Marks stopped child threads, and active ones below them, that the thread above continued without. Unless `all` are requested, they are
@@ -313,6 +390,32 @@ pub fn workflows_shown_as(home: &Home, registry: &Registry, name: &str) -> Resul
     Ok(workflows.into_iter().filter(|hash| names.name(home, *hash).is_some_and(|shown| shown == name)).collect())
 }
 
+/// Positions of the rows of a listing in the order of families, each with the number of its ancestors in the list: children follow their
+/// parents, oldest first, and branches in the order of their group.
+pub fn in_families<'r>(rows: impl IntoIterator<Item = &'r ThreadRow>) -> Vec<(usize, usize)> {
+    let rows: Vec<&ThreadRow> = rows.into_iter().collect();
+    let positions: HashMap<&ThreadId, usize> = rows.iter().enumerate().map(|(at, row)| (&row.thread, at)).collect();
+    let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        let parent = row.parent().and_then(|parent| positions.get(parent)).copied();
+        children.entry(parent).or_default().push(at);
+    }
+    for children in children.iter_mut().filter_map(|(parent, children)| parent.map(|_| children)) {
+        // Rows that began at the same time have the order of their group.
+        children.sort_by_key(|at| (rows[*at].started_at, *at));
+    }
+    let mut open: Vec<(usize, usize)> =
+        children.remove(&None).unwrap_or_default().into_iter().rev().map(|at| (at, 0)).collect();
+    let mut order = Vec::with_capacity(rows.len());
+    while let Some((at, depth)) = open.pop() {
+        order.push((at, depth));
+        open.extend(children.remove(&Some(at)).into_iter().flatten().rev().map(|child| (child, depth + 1)));
+    }
+    // Manually edited records may form a cycle of parents.
+    order.extend(children.into_values().flatten().map(|at| (at, 0)));
+    order
+}
+
 /// Sort key of a listing.
 fn newness(home: &Home, row: &ThreadRow) -> (u64, ThreadId) {
     (began_at(home, &row.thread, row.changed_at), row.thread.clone())
@@ -363,6 +466,7 @@ impl ActiveThreads<'_> {
             start: None,
             end: None,
             is_child: false,
+            place: RowPlace::default(),
             is_failed_branch: false,
             pausing: known.is_pausing(state),
             thread: thread.clone(),
@@ -458,6 +562,7 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         start: None,
         end: line.end,
         is_child: false,
+        place: RowPlace::default(),
         pausing: false,
         thread: line.thread,
     }

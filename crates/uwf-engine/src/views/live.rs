@@ -25,7 +25,7 @@ use uwf_core::node::{ContentNode, ReactSession, ReactToolCall, ReactTurn};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::GROUP_AGENT;
 
-use crate::attempt::child_threads;
+use crate::attempt::child_threads::{self, kinship};
 use crate::attempt::live_trace::follow::LiveTraceFollower;
 use crate::attempt::printed::new_text;
 use crate::attempt::recorded::{AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
@@ -297,7 +297,7 @@ impl WatchedThread {
         // The thread of a group has no attempts: its parent's agent plays the branches.
         if now.attempt.is_none() {
             // A branch may have begun and ended since the last poll.
-            self.poll_children(home, children::known(home, &self.id)?, events)?;
+            self.poll_children(home, child_threads::in_order(home, &self.id)?, events)?;
         }
         self.new_steps(home, thread, events)?;
         if let Some(attempt) = after.filter(|attempt| attempt.opened.expected_head == shown.head) {
@@ -459,10 +459,15 @@ impl WatchedThread {
         self.poll_children(home, child_threads::active(home, &self.id)?, events)
     }
 
-    /// Polls these children, and those that had not ended at the last poll.
+    /// Polls these children, which are in order, and those that had not ended at the last poll.
     fn poll_children(&mut self, home: &Home, children: Vec<ThreadId>, events: &mut Vec<ThreadEvent>) -> Result<()> {
         let known = self.children.values().filter(|child| !child.has_ended()).map(|child| child.id.clone());
-        let ids: BTreeSet<ThreadId> = children.into_iter().chain(known).collect();
+        let ended: Vec<ThreadId> = known.filter(|id| !children.contains(id)).collect();
+        let mut ids = children;
+        if !ended.is_empty() {
+            ids.extend(ended);
+            kinship::sort(home, &mut ids);
+        }
         for id in ids {
             match self.child(id.clone()).poll(home, events) {
                 // It was removed.

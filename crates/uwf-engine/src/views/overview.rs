@@ -8,15 +8,13 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{END, Workflow};
 
 use crate::attempt::recorded;
-use crate::attempt::settings::ThreadSettings;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::thread::chain;
 use crate::thread::load::Thread;
 use crate::thread::state::ThreadState;
 use crate::thread::{moderate, nodes};
-use crate::views::branches;
-use crate::views::list::ThreadRow;
+use crate::views::list::{RowPlace, ThreadRow};
 
 /// Summary of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +47,10 @@ impl<'h> OverviewReader<'h> {
     pub fn summarize(&mut self, row: &ThreadRow) -> Option<ThreadOverview> {
         let thread = Thread::load_at(self.home, row.thread.clone(), row.head).ok()?;
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head)).ok()?;
-        let settings = thread.start.parent.and_then(|_| ThreadSettings::load(self.home, &thread.id).ok().flatten());
-        let branch = settings.as_ref().and_then(|settings| branches::path_in(self.home, settings));
-        // The task of a branch begins like the tasks of its siblings; only its item differs.
-        let branch_item = settings.as_ref().and_then(|settings| settings.branch.as_ref()?.item_text());
-        let parent = settings.and_then(|settings| settings.parent);
+        let RowPlace { parent, branch, item } = row.place().clone();
         let role = self.role(row.state, &thread, steps);
-        let task = branch_item.unwrap_or(thread.start.prompt);
+        // The task of a branch begins like the tasks of its siblings; only its item differs.
+        let task = item.unwrap_or(thread.start.prompt);
         Some(ThreadOverview { task, steps, role, parent, branch })
     }
 

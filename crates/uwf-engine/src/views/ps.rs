@@ -13,6 +13,7 @@ use uwf_core::node::TokenCounts;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::child_threads::kinship;
 use crate::attempt::live_trace::follow::{LiveTraceFollower, LiveTraceUpdate};
 use crate::attempt::recorded::{AttemptOutputFiles, RecordedAttempt, ThreadRecord};
 use crate::attempt::settings::ThreadSettings;
@@ -90,7 +91,7 @@ impl KnownAttempt {
     }
 }
 
-/// The running steps on this machine, oldest thread first. `memory` is the state after the last call; with a fresh one, the agents' whole
+/// The running steps on this machine, oldest thread first, and branches in the order of their groups. `memory` is the state after the last call; with a fresh one, the agents' whole
 /// activity is read.
 ///
 /// # Errors
@@ -108,7 +109,9 @@ pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
         memory.0.insert(name, seen);
         Some(step)
     };
-    Ok(open.filter_map(|(id, _)| id.parse().ok()).filter_map(running).collect())
+    let mut open: Vec<ThreadId> = open.filter_map(|(id, _)| id.parse().ok()).collect();
+    kinship::sort(home, &mut open);
+    Ok(open.into_iter().filter_map(running).collect())
 }
 
 fn running(home: &Home, record: &ThreadRecord, attempt: RecordedAttempt, known: &mut KnownAttempt) -> RunningStep {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::child_threads::child_of;
 use crate::fixtures::group_in_repository::{
     branch_with, follow_hint, home_with_group, prompt_of, runs, script, thread_of, worktree_of,
 };
@@ -189,13 +190,15 @@ fn show_lists_the_branch_of_a_resolver() {
     let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     let thread = thread_of(&ran);
-    let branches = || {
-        let shown = home.json(&["thread", "show", &thread]);
+    let branches_of = |thread: &str| {
+        let shown = home.json(&["thread", "show", thread]);
         let listed = shown["group"]["branches"].as_array().unwrap().iter();
         listed.map(|branch| json!([branch["branch"], branch["role"], branch["state"]])).collect::<Vec<_>>()
     };
+    let branches = || branches_of(&thread);
     let merger = |state: &str| json!(["fixes.merger-two", "merger", state]);
     assert_eq!(branches()[2..], [merger("stuck")]);
+    assert_eq!(branches_of(&child_of(&home, &thread)), branches(), "the group's own thread lists it as well");
     let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     assert!(shown.contains("fixes.merger-two"), "{shown}");
     merges(&home, "git merge -q -s ours -m Ours $branch >&2; echo ok");

@@ -74,7 +74,8 @@ pub(super) struct HeadSummaryCache {
 }
 
 impl HeadSummaryCache {
-    fn load(path: PathBuf, asked: usize) -> HeadSummaryCache {
+    /// The cache at a path, for a listing that reads so many heads.
+    pub(super) fn load(path: PathBuf, asked: usize) -> HeadSummaryCache {
         if asked <= READ_DIRECTLY {
             return HeadSummaryCache::default();
         }
@@ -124,7 +125,7 @@ impl HeadSummaryCache {
     }
 
     /// Saves the summaries of these heads. A failure only makes the next listing slower.
-    fn save(&self, home: &Home, heads: impl IntoIterator<Item = NodeHash>) {
+    pub(super) fn save(&self, home: &Home, heads: impl IntoIterator<Item = NodeHash>) {
         let Some(path) = self.path.as_ref().filter(|_| self.learned) else { return };
         let body = encode(heads.into_iter().filter_map(|head| Some((head, self.known.get(&head)?))));
         cache_file::write(home, path, &body);

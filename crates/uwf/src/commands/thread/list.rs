@@ -142,7 +142,7 @@ impl ThreadListReport {
         let changed = if shown.now_ms.is_some() { "changed" } else { "changed (UTC)" };
         let mut table =
             TextTable::new(&["thread", "state", "workflow", "role", "steps", changed, "task"]).flexible([2, 3]);
-        for (at, depth) in self.in_families(shown) {
+        for (at, depth) in list::in_families(self.rows.iter().map(|named| &named.row)) {
             let NamedThreadRow { row, workflow_name, branch, .. } = &self.rows[at];
             let overview = shown.overviews[at].as_ref();
             let dash = || "–".to_owned();
@@ -187,32 +187,6 @@ impl ThreadListReport {
             _ => String::new(),
         };
         format!("{of}{}", table::excerpt(&overview.task, width.unwrap_or(WORDS)))
-    }
-
-    /// Positions of the rows in display order, each with its number of ancestors in the list: children follow their parents, oldest first.
-    fn in_families(&self, shown: &ForPeople) -> Vec<(usize, usize)> {
-        let positions: HashMap<&ThreadId, usize> =
-            self.rows.iter().enumerate().map(|(at, named)| (&named.row.thread, at)).collect();
-        let parent_of = |at: usize| {
-            let parent = shown.overviews[at].as_ref()?.parent.as_ref()?;
-            positions.get(parent).copied()
-        };
-        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        for at in (0..self.rows.len()).rev() {
-            match parent_of(at) {
-                Some(parent) => children.entry(parent).or_default().push(at),
-                None => open.push((at, 0)),
-            }
-        }
-        let mut order = Vec::with_capacity(self.rows.len());
-        while let Some((at, depth)) = open.pop() {
-            order.push((at, depth));
-            open.extend(children.remove(&at).into_iter().flatten().rev().map(|child| (child, depth + 1)));
-        }
-        // Manually edited records may form a cycle of parents.
-        order.extend(children.into_values().flatten().map(|at| (at, 0)));
-        order
     }
 }
 

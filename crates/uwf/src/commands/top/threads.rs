@@ -1,14 +1,12 @@
 //! The threads of the screen: all of them, the shown ones, and the selected one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::child_threads;
 use uwf_engine::error::Result;
-use uwf_engine::root::home::Home;
 use uwf_engine::root::ids;
 use uwf_engine::root::project_files::ProjectRoot;
 use uwf_engine::thread::state::ThreadState;
@@ -136,7 +134,7 @@ impl<'c> TopThreadList<'c> {
             ThreadFilter { all: self.all, folds_branches, project: self.project.clone(), ..ThreadFilter::default() };
         let listing = list::list(&self.context.home, &filter)?;
         let before = self.position();
-        (self.rows, self.depths) = nested(&self.context.home, listing.rows);
+        (self.rows, self.depths) = nested(listing.rows);
         self.branches = listing.branches;
         let running = ps::ps(&self.context.home, &mut self.memory)?;
         self.running = running.into_iter().map(|step| (step.thread.clone(), step)).collect();
@@ -314,21 +312,8 @@ impl<'c> TopThreadList<'c> {
 }
 
 /// Puts each child thread below its parent, oldest first. Also returns how deep each is.
-fn nested(home: &Home, rows: Vec<ThreadRow>) -> (Vec<ThreadRow>, Vec<usize>) {
-    let listed: HashSet<ThreadId> = rows.iter().map(|row| row.thread.clone()).collect();
-    let mut below: HashMap<Option<ThreadId>, Vec<ThreadRow>> = HashMap::new();
-    for row in rows {
-        let parent = row.is_child().then(|| child_threads::parent_of(home, &row.thread)).flatten();
-        below.entry(parent.filter(|parent| listed.contains(parent))).or_default().push(row);
-    }
-    let outermost = below.remove(&None).unwrap_or_default();
-    let mut next: Vec<(usize, ThreadRow)> = outermost.into_iter().rev().map(|row| (0, row)).collect();
-    let (mut rows, mut depths) = (Vec::with_capacity(listed.len()), Vec::with_capacity(listed.len()));
-    while let Some((depth, row)) = next.pop() {
-        let children = below.remove(&Some(row.thread.clone())).unwrap_or_default();
-        next.extend(children.into_iter().map(|child| (depth + 1, child)));
-        rows.push(row);
-        depths.push(depth);
-    }
-    (rows, depths)
+fn nested(rows: Vec<ThreadRow>) -> (Vec<ThreadRow>, Vec<usize>) {
+    let order = list::in_families(&rows);
+    let mut rows: Vec<Option<ThreadRow>> = rows.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|(at, depth)| Some((rows[at].take()?, depth))).unzip()
 }

@@ -2,7 +2,6 @@
 
 use clap_complete::engine::ArgValueCompleter;
 use uwf_core::thread::ThreadId;
-use uwf_engine::attempt::child_threads;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
@@ -128,8 +127,7 @@ pub(crate) fn rows(
     let filter = filters.filter(context, &filter::registry(context)?)?;
     let states = if filter.states.is_empty() { states.to_vec() } else { filter.states };
     let rows = list::list(&context.home, &ThreadFilter { states, ..filter })?.rows;
-    let is_child = |row: &ThreadRow| child_threads::parent_of(&context.home, &row.thread).is_some();
-    Ok(rows.into_iter().rev().filter(|row| is_wanted(row) && !is_child(row)).collect())
+    Ok(rows.into_iter().rev().filter(|row| is_wanted(row) && row.parent().is_none()).collect())
 }
 
 impl YesArg {
