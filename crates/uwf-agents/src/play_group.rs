@@ -192,6 +192,13 @@ impl GroupAttempt<'_, '_> {
         end_group(home, id)
     }
 
+    /// The storage root, and the path of the group.
+    fn group_path(&self) -> (&Home, String) {
+        let parent = self.context.thread();
+        let path = child_threads::stopped_branches::group_path(parent.home(), &parent.id, self.context.role_name());
+        (parent.home(), path)
+    }
+
     /// Starts the thread of a branch, or finds it.
     fn start_branch(&self, group: &Thread<'_>, plan: &GroupPlan, position: usize) -> Result<Child> {
         let branch = &plan.branches[position];

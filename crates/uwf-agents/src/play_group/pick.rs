@@ -63,7 +63,7 @@ impl GroupAttempt<'_, '_> {
             return Ok(());
         }
         let (parent, name) = (&self.context.thread().id, self.context.role_name());
-        let mut errors = BranchErrors::new(None);
+        let mut errors = BranchErrors::new(self.group_path(), None);
         for branch in ended {
             if let BranchResult::Failed(why) = &branch.result {
                 let thread = start_child::child_id(group, &branch.name);
@@ -128,7 +128,7 @@ impl GroupAttempt<'_, '_> {
                 }
                 _ => {
                     let thread = start_child::child_id(group, &judge.name);
-                    BranchErrors::only(&judge.name, &thread, error)
+                    BranchErrors::only(self.group_path(), &judge.name, &thread, error)
                         .into_error(parent)
                         .hint(self.take_hint())
                 }

@@ -40,7 +40,7 @@ impl GroupAttempt<'_, '_> {
         let played = window::play_one(group.home(), &branch.name, begun, &self.signals).map(drop);
         let thread = start_child::child_id(group, &branch.name);
         played.map_err(|error| {
-            BranchErrors::only(&branch.name, &thread, error).into_error(&self.context.thread().id)
+            BranchErrors::only(self.group_path(), &branch.name, &thread, error).into_error(&self.context.thread().id)
         })
     }
 

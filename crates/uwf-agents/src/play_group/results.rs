@@ -2,19 +2,27 @@
 
 use agent_kit::{Error, ErrorKind};
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::child_threads::stopped_branches::{self, StoppedBranch};
+use uwf_engine::root::home::Home;
+
+/// Most branches whose hints are given.
+const HINTED: usize = 8;
 
 /// Why branches have not ended.
-pub(super) struct BranchErrors {
+pub(super) struct BranchErrors<'h> {
+    home: &'h Home,
+    /// The path of the group.
+    group: String,
     /// The reason not to begin another branch.
     stop: Option<Error>,
-    /// By name, in the order of the group.
-    branches: Vec<(String, Error)>,
+    /// In the order of the group.
+    branches: Vec<(StoppedBranch, Error)>,
     not_begun: Vec<String>,
 }
 
-impl BranchErrors {
-    pub(super) fn new(stop: Option<Error>) -> BranchErrors {
-        BranchErrors { stop, branches: Vec::new(), not_begun: Vec::new() }
+impl<'h> BranchErrors<'h> {
+    pub(super) fn new((home, group): (&'h Home, String), stop: Option<Error>) -> BranchErrors<'h> {
+        BranchErrors { home, group, stop, branches: Vec::new(), not_begun: Vec::new() }
     }
 
     /// Adds the error of a branch, which has this thread.
@@ -23,7 +31,12 @@ impl BranchErrors {
         let [wait, other_agent] = Error::limit_hints(thread.as_str());
         let own = [retry_hint(thread), wait, other_agent, agent_hint(thread)];
         let hints = error.hints.into_iter().filter(|hint| !own.contains(hint)).collect();
-        self.branches.push((branch.to_owned(), Error { hints, ..error }));
+        let stopped = StoppedBranch {
+            path: format!("{}.{branch}", self.group),
+            state: stopped_branches::state_after(self.home, thread, error.kind),
+            why: error.message.clone(),
+        };
+        self.branches.push((stopped, Error { hints, ..error }));
     }
 
     pub(super) fn not_begun(&mut self, branch: &str) {
@@ -31,18 +44,21 @@ impl BranchErrors {
     }
 
     /// The error of one branch, which has this thread.
-    pub(super) fn only(branch: &str, thread: &ThreadId, error: Error) -> BranchErrors {
-        let mut errors = BranchErrors::new(None);
+    pub(super) fn only(group: (&'h Home, String), branch: &str, thread: &ThreadId, error: Error) -> BranchErrors<'h> {
+        let mut errors = BranchErrors::new(group, None);
         errors.push(branch, thread, error);
         errors
     }
 
     /// Replaces the errors of branches that stopped at a limit of a thread above them: others have spent more since.
     pub(super) fn update_limit(&mut self, now: &Error) {
-        let all = self.branches.iter_mut().map(|(_, error)| error).chain(&mut self.stop);
-        for error in all.filter(|error| error.kind == ErrorKind::Limit && error.limit_end().is_none()) {
-            *error = Error::new(now.kind, now.message.clone()).hints(now.hints.clone());
+        let is_above = |error: &Error| error.kind == ErrorKind::Limit && error.limit_end().is_none();
+        let new = || Error::new(now.kind, now.message.clone()).hints(now.hints.clone());
+        for (branch, error) in self.branches.iter_mut().filter(|(_, error)| is_above(error)) {
+            branch.why.clone_from(&now.message);
+            *error = new();
         }
+        self.stop.iter_mut().filter(|error| is_above(error)).for_each(|error| *error = new());
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -53,23 +69,25 @@ impl BranchErrors {
     /// before a wait.
     pub(super) fn into_error(mut self, parent: &ThreadId) -> Error {
         self.branches.sort_by_key(|(_, error)| urgency(error.kind));
-        let mut lines: Vec<String> = self
-            .branches
-            .iter()
-            .map(|(branch, error)| format!("branch `{branch}`: {}", error.message.trim_end()))
-            .collect();
+        let stopped: Vec<StoppedBranch> = self.branches.iter().map(|(stopped, _)| stopped.clone()).collect();
+        let mut text = stopped_branches::message(&stopped);
         if let Some(stop) = &self.stop {
             let count = self.not_begun.len();
             let noun = if count == 1 { "1 branch" } else { &format!("{count} branches") };
-            lines.push(format!("{noun} not begun ({}): {}", self.not_begun.join(", "), stop.message.trim_end()));
+            let line = format!("{noun} not begun ({}): {}", self.not_begun.join(", "), stop.message.trim_end());
+            text = match text.split_once("\n\n") {
+                Some((lines, questions)) => format!("{lines}\n{line}\n\n{questions}"),
+                None if text.is_empty() => line,
+                None => format!("{text}\n{line}"),
+            };
         }
+        let hints = self.hints();
         let all = self.branches.into_iter().map(|(_, error)| error).chain(self.stop);
         // After the first of several usage limits, the group can continue.
         let most = all.min_by_key(|error| (urgency(error.kind), error.limit_end().unwrap_or(u64::MAX)));
-        let (kind, hints, cause) =
-            most.map_or((ErrorKind::Internal, Vec::new(), None), |most| (most.kind, most.hints, most.cause));
+        let (kind, cause) = most.map_or((ErrorKind::Internal, None), |most| (most.kind, most.cause));
         let kind = if urgency(kind) == 1 { ErrorKind::AgentFailed } else { kind };
-        let error = Error { cause, ..Error::new(kind, lines.join("\n")).hints(hints) };
+        let error = Error { cause, ..Error::new(kind, text).hints(hints) };
         match kind {
             ErrorKind::AgentFailed => error.hint(retry_hint(parent)),
             ErrorKind::Limit if error.limit_end().is_some() => {
@@ -78,6 +96,27 @@ impl BranchErrors {
             }
             _ => error,
         }
+    }
+}
+
+impl BranchErrors<'_> {
+    /// The hints about branches, which name their branch if several have stopped.
+    fn hints(&self) -> Vec<String> {
+        let is_only = self.branches.len() == 1 && self.stop.is_none();
+        let mut all: Vec<String> = Vec::new();
+        let mut push = |hint: &str, path: Option<&str>| {
+            if !all.iter().any(|known| known.ends_with(hint)) {
+                all.push(path.map_or_else(|| hint.to_owned(), |path| format!("{path}: {hint}")));
+            }
+        };
+        for (branch, error) in self.branches.iter().filter(|(_, error)| !error.hints.is_empty()).take(HINTED) {
+            // A group within the group names its branches itself.
+            let is_named = |hint: &str| hint.starts_with(&format!("{}.", branch.path));
+            let path = |hint| Some(branch.innermost()).filter(|_| !is_only && !is_named(hint));
+            error.hints.iter().for_each(|hint| push(hint, path(hint)));
+        }
+        self.stop.iter().flat_map(|stop| &stop.hints).for_each(|hint| push(hint, None));
+        all
     }
 }
 

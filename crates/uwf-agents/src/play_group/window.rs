@@ -107,7 +107,7 @@ impl GroupAttempt<'_, '_> {
         if stop.is_none() && results.iter().any(Option::is_none) {
             stop = Some(Error::agent_failed("they have the same agent, which would fail for the same reason"));
         }
-        let mut errors = BranchErrors::new(stop);
+        let mut errors = BranchErrors::new(self.group_path(), stop);
         let mut ended = Vec::with_capacity(count);
         for (branch, result) in plan.branches.iter().zip(results) {
             let Some(result) = result else {

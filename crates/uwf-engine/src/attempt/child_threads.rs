@@ -7,6 +7,7 @@
 
 pub(crate) mod branch_path;
 pub(crate) mod kinship;
+pub mod stopped_branches;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -72,11 +72,11 @@ pub struct MarkReason {
 }
 
 impl MarkReason {
-    /// The reason for a mark at a role, as of now. For a wait, the first line of the message is the reason, and the
-    /// rest is the question.
+    /// The reason for a mark at a role, as of now. For a wait, the lines before an empty one are the reason, and the
+    /// rest is the question; without an empty line, the first line is the reason.
     pub fn from_message(mark: ThreadMark, role: &str, message: &str) -> MarkReason {
-        let split = message.split_once('\n').filter(|_| mark == ThreadMark::Waiting);
-        let (why, asks) = split.map_or((message, None), |(why, asks)| (why, Some(asks.to_owned())));
+        let end = message.find("\n\n").or_else(|| message.find('\n')).filter(|_| mark == ThreadMark::Waiting);
+        let (why, asks) = end.map_or((message, None), |end| (&message[..end], Some(message[end + 1..].to_owned())));
         MarkReason {
             role: Some(role.to_owned()),
             why: why.to_owned(),

@@ -63,7 +63,8 @@ pub(crate) fn linked(group: &Thread<'_>) -> Result<Vec<LinkedBranch>> {
 }
 
 /// The branches of the newest step of each group of a thread, for conditions: role → a list of
-/// `{name, role, thread, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`.
+/// `{name, role, thread, agent, output, item, failed, outcome, usage: {tokens, cost, seconds}}`. `thread` is `null` where this machine does not
+/// know the thread of the group.
 pub(crate) fn of_groups(thread: &Thread<'_>, outcome: &OutcomeReader) -> Result<BTreeMap<String, Value>> {
     let (workflow, chain) = (thread.workflow()?, thread.chain()?);
     let mut groups = BTreeMap::new();
@@ -107,10 +108,9 @@ fn of_detail(
     for (index, LinkedBranch { name, output, end, step: linked_step, .. }) in linked(&group)?.into_iter().enumerate() {
         let role = planned.get(index).map(|planned| planned.role.as_str());
         let usage = usage_of(&usage::spent(thread.home().store(), linked_step)?);
-        let mut branch = json!({ "name": name, "role": role, "output": output, "usage": usage });
-        if let Some(group) = known {
-            branch["thread"] = branch_thread(group, play, index, &name)?.to_string().into();
-        }
+        // A step of another thread, from which this one was forked, does not say which thread played it.
+        let own = known.map(|group| branch_thread(group, play, index, &name)).transpose()?;
+        let mut branch = json!({ "name": name, "role": role, "thread": own, "output": output, "usage": usage });
         match end {
             BranchEnd::Failed(why) => {
                 branch["failed"] = why.into();

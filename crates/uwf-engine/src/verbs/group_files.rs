@@ -184,16 +184,22 @@ fn group_ref(what: &str, owner: &ThreadId, thread: &ThreadId, head: NodeHash) ->
     format!("{}/{what}-{thread}-{head}", snapshot::files_refs(owner))
 }
 
-/// A note about groups whose branches should only read, for a thread that gets no worktree although its directory is in a repository.
+/// A note about groups whose branches should only read, for a thread that gets no worktree.
 pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
     let groups = workflow.groups().filter(|(_, group)| group.files == BranchFiles::Read);
     let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
-    (!names.is_empty() && project_files::is_in_repository(workspace)).then(|| {
-        let groups = if names.len() == 1 { "group" } else { "groups" };
-        format!(
-            "the thread has no worktree, so uwf does not check that the branches of {groups} {} only read files; `--worktree` gives it one",
-            names.join(", ")
-        )
+    if names.is_empty() {
+        return None;
+    }
+    let (groups, names) = (if names.len() == 1 { "group" } else { "groups" }, names.join(", "));
+    Some(match project_files::is_in_repository(workspace) {
+        true => format!(
+            "the thread has no worktree, so uwf does not check that the branches of {groups} {names} only read files; `--worktree` gives it one"
+        ),
+        false => format!(
+            "{} is not in a git repository, so uwf cannot check that the branches of {groups} {names} only read files",
+            workspace.display()
+        ),
     })
 }
 

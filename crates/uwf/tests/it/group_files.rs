@@ -151,6 +151,12 @@ fn unchecked_group_says_so_once() {
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     let note = "the thread has no worktree, so uwf does not check that the branches of group `reviews` only read files";
     assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
+    let outside = home.uwf(&["thread", "start", "panel", "-p", "x"]);
+    let note = format!(
+        "{} is not in a git repository, so uwf cannot check that the branches of group `reviews` only read files",
+        home.work().display()
+    );
+    assert_eq!(outside.stderr.matches(&note).count(), 1, "{}", outside.stderr);
     home.put("panel", &PANEL.replace("{ play:", "{ max: 1, files: shared, play:"));
     let shared = uwf_in(&home, &repo, &["thread", "start", "panel", "-p", "x"]);
     assert!(!shared.stderr.contains("only read files"), "{}", shared.stderr);

@@ -144,7 +144,7 @@ fn retry_plays_only_failed_branches() {
     home.file("tests.sh", "test -e mended || exit 3\nprintf -- '---\\napproved: true\\n---\\n'\n");
     let ran = home.uwf(&["run", "review-panel", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
-    assert!(ran.stderr.contains("branch `tests`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("branch `reviews.tests`"), "{}", ran.stderr);
     assert_eq!(runs(&home), ["docs", "planner", "security", "tests"], "the others ran to their end");
     let thread = thread_of(&ran);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "stuck");

@@ -81,7 +81,7 @@ fn judge_cannot_pick_a_copy_that_failed() {
     home.file("writer.sh", "test $UWF_BRANCH != drafts.2 || exit 3\nprintf -- '---\\nwords: 1\\n---\\nDraft.\\n'\n");
     let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
-    assert!(ran.stderr.contains("winner") && ran.stderr.contains("branch `judge`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("winner") && ran.stderr.contains("branch `drafts.judge`"), "{}", ran.stderr);
     home.file("judge.sh", "printf -- '---\\nwinner: 3\\nwhy: short\\n---\\n'\n");
     let thread = thread_of(&ran);
     let again = home.uwf(&["thread", "retry", &thread]);

@@ -278,7 +278,7 @@ fn limits_of_a_branch_stop_only_it() {
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     let again = home.uwf(&["thread", "retry", &thread_of(&ran)]);
     assert_eq!(again.code, Some(30), "its branch may not begin another step: {}", again.transcript());
-    assert!(again.stderr.contains("branch `b`"), "{}", again.stderr);
+    assert!(again.stderr.contains("branch `fixes.b`"), "{}", again.stderr);
     assert_eq!(runs(&home), ["fixes.a", "fixes.b", "fixes.c", "planner"]);
 }
 

@@ -259,7 +259,11 @@ fn killed_agent_of_branch_fails_alone() {
     home.file("go", "");
     let failed = FinishedRun::from(window.wait_with_output().unwrap());
     assert_eq!(failed.code, Some(40), "{}", failed.stderr);
-    assert!(failed.stderr.contains("branch `slow`") && !failed.stderr.contains("branch `late`"), "{}", failed.stderr);
+    assert!(
+        failed.stderr.contains("branch `all.slow`") && !failed.stderr.contains("branch `all.late`"),
+        "{}",
+        failed.stderr
+    );
     let again = home.uwf(&["thread", "retry", &thread]);
     assert_eq!(again.code, Some(0), "{}", again.transcript());
     assert_eq!(runs(&home), ["fast", "late", "slow", "slow"]);
@@ -492,7 +496,7 @@ fn retry_plays_a_killed_branch_again() {
     home.file("go", "");
     let failed = FinishedRun::from(window.wait_with_output().unwrap());
     assert_eq!(failed.code, Some(40), "{}", failed.stderr);
-    let said = format!("branch `slow`: child thread {slow} was killed");
+    let said = format!("branch `all.slow` is stuck: child thread {slow} was killed");
     assert!(failed.stderr.contains(&said), "{}", failed.stderr);
     assert!(!failed.stderr.contains("thread rm"), "{}", failed.stderr);
     let again = home.uwf(&["thread", "retry", &thread]);
@@ -543,7 +547,7 @@ fn paused_branch_holds_its_group() {
     home.file("go", "");
     let held = FinishedRun::from(window.wait_with_output().unwrap());
     assert_eq!(held.code, Some(20), "{}", held.stderr);
-    assert!(held.stderr.contains("branch `slow`") && held.stderr.contains("is paused"), "{}", held.stderr);
+    assert!(held.stderr.contains("branch `all.slow` is paused: "), "{}", held.stderr);
     assert!(held.stderr.contains(&format!("`uwf thread resume {slow}`")), "{}", held.stderr);
     let state = |id: &str| text(&home.json(&["thread", "show", id]), "state");
     assert_eq!((state(&slow).as_str(), state(&thread).as_str()), ("paused", "waiting"));

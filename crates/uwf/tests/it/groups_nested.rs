@@ -294,7 +294,7 @@ fn branch_at_its_own_limit_may_fail() {
             assert!(output["fixer"]["failed"].as_str().unwrap().contains("its limit is 3 s"), "{output}");
             assert!(!runs(&home).contains(&"finish".to_owned()), "{:?}", runs(&home));
         } else {
-            assert!(ran.stderr.contains("branch `fixer`"), "{}", ran.stderr);
+            assert!(ran.stderr.contains("branch `work.fixer`"), "{}", ran.stderr);
         }
     }
 }

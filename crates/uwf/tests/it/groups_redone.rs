@@ -175,7 +175,7 @@ fn only_failed_resolver_is_played_again() {
     script(&home, "merger", "exit 3");
     let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
-    assert!(ran.stderr.contains("branch `merger-two`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("branch `fixes.merger-two`"), "{}", ran.stderr);
     let thread = thread_of(&ran);
     merges(&home, "git merge -q -s ours -m Ours $branch >&2; echo ok");
     let again = uwf_in(&home, &repo, &["thread", "retry", &thread]);

@@ -60,14 +60,21 @@ fn reasons_of_branches_have_lines_of_their_own() {
     ] {
         let shown = home.uwf(&[args, &["--format", "text"]].concat()).stdout;
         let line = |start: String| shown.lines().any(|line| line.starts_with(&start));
-        assert!(line(format!("{}branch `security`: agent `t` exited with 3", before[0])), "{args:?}: {shown}");
-        assert!(line(format!("{}branch `tests`: agent `t` exited with 4", before[1])), "{args:?}: {shown}");
+        assert!(
+            line(format!("{}branch `reviews.security` is stuck: agent `t` exited with 3", before[0])),
+            "{args:?}: {shown}"
+        );
+        assert!(
+            line(format!("{}branch `reviews.tests` is stuck: agent `t` exited with 4", before[1])),
+            "{args:?}: {shown}"
+        );
     }
     let server = TestServer::start(&home, &[]);
     for page in ["/".to_owned(), format!("/threads/{thread}")] {
         let page = server.page(&page).body;
         assert!(
-            page.contains("<br>Branch <code>tests</code>") || page.contains("<br>branch <code>tests</code>"),
+            page.contains("<br>Branch <code>reviews.tests</code>")
+                || page.contains("<br>branch <code>reviews.tests</code>"),
             "{page}"
         );
     }
@@ -81,8 +88,8 @@ fn failures_are_named_before_questions() {
     let ran = home.uwf(&["run", "panel", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
     let why = text(&home.json(&["thread", "show", &thread_of(&ran)]), "why");
-    assert!(why.starts_with("branch `tests`: agent `t` exited with 4"), "{why}");
-    assert!(why.contains("branch `security`: "), "{why}");
+    assert!(why.starts_with("branch `reviews.tests` is stuck: agent `t` exited with 4"), "{why}");
+    assert!(why.contains("branch `reviews.security` is waiting: "), "{why}");
 }
 
 #[test]
@@ -346,7 +353,7 @@ fn killed_waiting_branch_stops_its_parent() {
     assert_eq!(home.uwf(&["thread", "kill", &security]).code, Some(0));
     let listed = rows(&home, &[]);
     assert_eq!(listed["panel"]["state"], "stuck", "{listed:?}");
-    assert_eq!(listed["panel"]["why"], "branch `security` was killed", "{listed:?}");
+    assert_eq!(listed["panel"]["why"], "branch `reviews.security` was killed", "{listed:?}");
     home.uwf(&["run", "--all"]);
     assert_eq!(states(&home)["panel"], "stuck", "the person who killed it is not asked again");
     let again = home.uwf(&["thread", "retry", &thread]);
@@ -431,7 +438,7 @@ fn parent_waits_until_last_branch_is_answered() {
     let listed = rows(&home, &[]);
     assert_eq!(listed["panel"]["state"], "waiting", "{listed:?}");
     let why = text(&listed["panel"], "why");
-    assert!(why.contains("`tests`") && !why.contains("`security`"), "{why}");
+    assert!(why.contains("`reviews.tests`") && !why.contains("security"), "{why}");
     answer("tests");
     assert_eq!(states(&home)["panel"], "active");
     assert_eq!(home.uwf(&["run", "--all"]).code, Some(0));
@@ -449,7 +456,7 @@ fn retried_branch_lets_its_parent_continue() {
     let listed = rows(&home, &[]);
     assert_eq!(listed["panel"]["state"], "stuck", "another branch failed, and is retried only on request: {listed:?}");
     let why = text(&listed["panel"], "why");
-    assert!(why.contains("`tests`") && !why.contains("`security`"), "{why}");
+    assert!(why.contains("`reviews.tests`") && !why.contains("security"), "{why}");
     home.file("tests.sh", APPROVED);
     assert_eq!(home.uwf(&["thread", "retry", &branch(&home, "tests")]).code, Some(0));
     assert_eq!(states(&home)["panel"], "active");
@@ -468,7 +475,7 @@ fn resumed_branch_lets_its_parent_continue() {
     let listed = rows(&home, &[]);
     assert_eq!(
         (&listed["panel"]["state"], &listed["panel"]["why"]),
-        (&json!("stuck"), &json!("branch `security` was killed"))
+        (&json!("stuck"), &json!("branch `reviews.security` was killed"))
     );
 }
 

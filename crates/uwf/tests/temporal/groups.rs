@@ -68,7 +68,7 @@ fn failed_branch_of_a_group_is_retried_alone() {
     let thread = start(&place, WORKFLOW);
     let stuck = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
     assert_eq!(stuck.code, Some(40), "{}", stuck.stderr);
-    assert!(stuck.stderr.contains("branch `2`: "), "{}", stuck.stderr);
+    assert!(stuck.stderr.contains("branch `counts.2` is stuck: "), "{}", stuck.stderr);
     place.home.script("paid", &good);
     let done = place.uwf(&["thread", "run", "--on", "temporal", &thread]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);

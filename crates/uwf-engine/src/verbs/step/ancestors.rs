@@ -4,7 +4,8 @@
 use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
-use crate::attempt::child_threads::{self, MAX_ANCESTORS};
+use crate::attempt::child_threads::stopped_branches::{self, StoppedBranch};
+use crate::attempt::child_threads::{self, MAX_ANCESTORS, branch_path};
 use crate::attempt::settings::ThreadSettings;
 use crate::error::{ErrorKind, Result};
 use crate::root::home::Home;
@@ -20,8 +21,10 @@ pub(super) const OF_ATTEMPTS: [ThreadMark; 3] = [ThreadMark::Waiting, ThreadMark
 /// The child threads of one role, as far as they decide whether the role can continue.
 #[derive(Default)]
 struct ChildStates {
-    /// Why children have stopped, each with its state.
-    stopped: Vec<(ThreadState, String)>,
+    /// Branches that have stopped.
+    branches: Vec<(ThreadState, StoppedBranch)>,
+    /// Why other children have stopped, and which branch was killed.
+    others: Vec<(ThreadState, String)>,
     /// When the first child can continue: at the end of a usage limit, or of the wait for a reply.
     until: Option<u64>,
     /// Whether a child is ready for its next step.
@@ -53,7 +56,7 @@ pub(crate) fn mark_with_children(home: &Home, id: &ThreadId) {
         children.read(home, id, head.hash)?;
         let Some(_lock) = lock::take_within(home, id, std::time::Duration::ZERO)? else { return Ok(()) };
         let mark = OF_ATTEMPTS.into_iter().find(|mark| marks::get(home, id, *mark).is_some());
-        match mark.filter(|_| children.is_any_ready || !children.stopped.is_empty()) {
+        match mark.filter(|_| children.is_any_ready || children.has_any_stopped()) {
             Some(mark) => mark_by_children(home, id, head.hash, mark, None),
             None => Ok(()),
         }
@@ -106,7 +109,8 @@ fn fault_of_killed(home: &Home, child: &ThreadId) -> Result<Option<String>> {
     let (group, _) = Thread::active(home, &group)?;
     let planned = group.workflow()?.planned_branches().unwrap_or_default();
     let may_fail = planned.iter().any(|planned| planned.name == branch.name && planned.may_fail);
-    Ok((!may_fail).then(|| format!("branch `{}` was killed", branch.name)))
+    let path = branch_path::path(home, child).unwrap_or_else(|| branch.path());
+    Ok((!may_fail).then(|| format!("branch `{path}` was killed")))
 }
 
 /// Sets the mark that the children of a thread at its head require. No mark remains if a child is ready, and none has failed. A thread that
@@ -121,13 +125,16 @@ fn mark_by_children(
     let mut children = ChildStates::default();
     children.read(home, parent, head)?;
     let fault = killed.and_then(|killed| killed.fault.clone());
-    children.stopped.extend(fault.map(|why| (ThreadState::Stuck, why)));
-    let stopped = |state: ThreadState| children.stopped.iter().any(|(of_child, _)| *of_child == state);
+    children.others.extend(fault.map(|why| (ThreadState::Stuck, why)));
+    let stopped = |state: ThreadState| {
+        let branches = children.branches.iter().map(|(of_child, _)| of_child);
+        branches.chain(children.others.iter().map(|(of_child, _)| of_child)).any(|of_child| *of_child == state)
+    };
     let mark = match () {
         () if stopped(ThreadState::Stuck) => Some(ThreadMark::Stuck),
         () if children.is_any_ready => None,
         () if stopped(ThreadState::Limited) => Some(ThreadMark::Limited),
-        () if children.stopped.is_empty() => None,
+        () if !children.has_any_stopped() => None,
         () => Some(ThreadMark::Waiting),
     };
     if mark.is_none() && earlier == ThreadMark::Stuck && !children.is_any_ready && killed.is_some() {
@@ -137,14 +144,24 @@ fn mark_by_children(
     marks::clear(home, parent, &OF_ATTEMPTS)?;
     let Some(mark) = mark else { return Ok(()) };
     let role = known.as_ref().and_then(|known| known.role.clone()).unwrap_or_default();
-    let why: Vec<&str> = children.stopped.iter().map(|(_, why)| why.as_str()).collect();
     let until = children.until.filter(|_| matches!(mark, ThreadMark::Limited | ThreadMark::Waiting));
-    let reason = MarkReason { head: Some(head), until, ..MarkReason::from_message(mark, &role, &why.join("\n")) };
+    let reason = MarkReason { head: Some(head), until, ..MarkReason::from_message(mark, &role, &children.message()) };
     let since = known.filter(|_| mark == earlier).map_or(reason.since, |known| known.since);
     marks::set(home, parent, mark, &MarkReason { since, ..reason })
 }
 
 impl ChildStates {
+    fn has_any_stopped(&self) -> bool {
+        !self.branches.is_empty() || !self.others.is_empty()
+    }
+
+    fn message(&self) -> String {
+        let branches: Vec<StoppedBranch> = self.branches.iter().map(|(_, branch)| branch.clone()).collect();
+        let of_branches = stopped_branches::message(&branches);
+        let others = self.others.iter().map(|(_, why)| why.as_str());
+        others.chain((!branches.is_empty()).then_some(of_branches.as_str())).collect::<Vec<_>>().join("\n")
+    }
+
     /// Reads the active children that began at a head of their parent. The thread of a group has no steps of its own, so its branches count.
     fn read(&mut self, home: &Home, parent: &ThreadId, head: NodeHash) -> Result<()> {
         for child in child_threads::active(home, parent)? {
@@ -168,10 +185,12 @@ impl ChildStates {
                     let end = reason.as_ref().and_then(|reason| reason.until);
                     self.until = self.until.into_iter().chain(end).min();
                     let why = reason.map_or_else(|| state.name().to_owned(), |reason| reason.message());
-                    let place = ThreadSettings::load(home, &child)?.and_then(|settings| settings.branch);
-                    let whose =
-                        place.map_or(format!("child thread {child}"), |place| format!("branch `{}`", place.name));
-                    self.stopped.push((state, format!("{whose}: {}", why.trim_end())));
+                    match branch_path::path(home, &child) {
+                        Some(path) => {
+                            self.branches.push((state, StoppedBranch { path, state: state.name(), why }));
+                        }
+                        None => self.others.push((state, format!("child thread {child}: {}", why.trim_end()))),
+                    }
                 }
             }
         }

@@ -7,6 +7,7 @@ use uwf_core::config::UwfConfig;
 use uwf_core::event::{ThreadEvent, ThreadEventKind};
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
+use uwf_engine::attempt::child_threads::stopped_branches::names_branches_of;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{self, BranchWork};
@@ -62,17 +63,12 @@ impl<'c> BranchLines<'c> {
             ThreadEventKind::Failed { error, .. } => {
                 self.failed.borrow_mut().insert(path.to_owned());
                 let role = self.role_left_out(event, path);
-                Some(format!(
-                    "  {} {branch}{role}{}: {}",
-                    style::red("✗"),
-                    self.work(event),
-                    table::excerpt(error, WHY)
-                ))
+                Some(format!("  {} {branch}{role}{}{}", style::red("✗"), self.work(event), reason(path, error)))
             }
             ThreadEventKind::State { state, why, .. }
                 if [ThreadState::Waiting, ThreadState::Limited].map(ThreadState::name).contains(&state.as_str()) =>
             {
-                let why = why.as_ref().map(|why| format!(": {}", table::excerpt(why, WHY))).unwrap_or_default();
+                let why = why.as_ref().map(|why| reason(path, why)).unwrap_or_default();
                 Some(format!("  {} {branch} is {state}{why}", style::yellow("…")))
             }
             _ => None,
@@ -120,6 +116,11 @@ impl<'c> BranchLines<'c> {
         }
         work + &denied
     }
+}
+
+/// Why a branch has stopped. The branches of a group within the group have lines of their own.
+fn reason(path: &str, why: &str) -> String {
+    if names_branches_of(path, why) { String::new() } else { format!(": {}", table::excerpt(why, WHY)) }
 }
 
 /// The role of a branch beside its path, unless the path ends with it.
