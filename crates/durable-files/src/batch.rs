@@ -1,10 +1,10 @@
 //! Publishes many new files with one directory sync.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+use uwf_platform::host;
 
 use crate::dirs::sync_dir;
 use crate::error::FileError;
@@ -50,17 +50,7 @@ fn publish_some(dir: &Path, files: &[(PathBuf, &[u8])], published: &mut Vec<bool
 /// Syncs all files, after asking the system to start writing all of them. The file system then commits once, not once per file.
 fn sync_temps(temps: &[NamedTempFile]) -> Result<(), FileError> {
     if temps.len() > 1 {
-        temps.iter().for_each(|temp| begin_writing(temp.as_file()));
+        temps.iter().for_each(|temp| host().begin_writing(temp.as_file()));
     }
     temps.iter().try_for_each(sync_temp)
-}
-
-/// Asks the system to start writing a file to disk. This is only a hint: the sync writes the rest.
-fn begin_writing(file: &File) {
-    // Linux starts writing dirty pages that are declared unneeded. It drops only whole pages from its cache, so a length of one byte drops
-    // nothing.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(1), rustix::fs::Advice::DontNeed);
-    #[cfg(not(target_os = "linux"))]
-    let _ = file;
 }

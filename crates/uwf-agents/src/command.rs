@@ -20,6 +20,7 @@ use uwf_engine::attempt::agents::{AgentSpec, CURSOR};
 use uwf_engine::attempt::live_trace;
 use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles};
 use uwf_engine::error::AtPath;
+use uwf_platform::host;
 
 use crate::acp;
 use crate::last_call;
@@ -346,10 +347,7 @@ fn execute(
 /// An unnamed file that contains a text, ready to read. Unlike a pipe it takes any size before the reader starts, and no other process can
 /// find it.
 fn holding(text: &str) -> std::io::Result<File> {
-    #[cfg(target_os = "linux")]
-    let mut file = File::from(rustix::fs::memfd_create("prompt", rustix::fs::MemfdFlags::CLOEXEC)?);
-    #[cfg(not(target_os = "linux"))]
-    let mut file = tempfile::tempfile()?;
+    let mut file = host().unnamed_file()?;
     file.write_all(text.as_bytes())?;
     file.rewind()?;
     Ok(file)

@@ -6,7 +6,7 @@ use agent_kit::Result;
 use uwf_core::config::OutputMode;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::leftover;
-use uwf_engine::attempt::recorded::{self, AttemptOutputFiles};
+use uwf_engine::attempt::recorded::{self, AttemptOpening, AttemptOutputFiles};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::lock;
 
@@ -24,6 +24,11 @@ pub fn keep(home: &Home, thread: &ThreadId) -> Result<bool> {
     keep_locked(home, thread)
 }
 
+/// Whether the files of a run are as its program left them: this machine ran it, and was certainly not restarted meanwhile.
+fn is_trusted(opened: &AttemptOpening) -> Result<bool> {
+    Ok(opened.machine.is_none() && recorded::is_of_this_boot(opened)? == Some(true))
+}
+
 /// Like [`keep`], for a caller that holds the thread's lock.
 pub fn keep_locked(home: &Home, thread: &ThreadId) -> Result<bool> {
     let Some(attempt) = recorded::read(home, thread)?.filter(|attempt| attempt.closed.is_none()) else {
@@ -31,7 +36,7 @@ pub fn keep_locked(home: &Home, thread: &ThreadId) -> Result<bool> {
     };
     let opened = &attempt.opened;
     let is_open = attempt.result().is_none() && attempt.answered.is_none() && attempt.gave_up.is_none();
-    if !is_open || !opened.is_wrapped() || !leftover::is_of_this_boot(&attempt)? {
+    if !is_open || !opened.is_wrapped() || !is_trusted(opened)? {
         return Ok(false);
     }
     let files = AttemptOutputFiles::paths_of_attempt(home, thread, &opened.attempt);

@@ -17,7 +17,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uwf_core::prompt::{AgentPrompt, AnswerForm};
-use uwf_engine::attempt::processes::become_subreaper;
 use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_llm::{ChatMessage, ChatReply, ChatRequest, ChatTool, LlmClient, LlmUsage, ReplyDelta};
 
@@ -88,7 +87,7 @@ impl Agent for ReactAgent {
 
     fn answer(&mut self, context: &AgentContext<'_>, prompt: &AgentPrompt) -> Result<AgentAnswer> {
         // Orphans of commands are reparented to this process, so that they can be distinguished from running ones.
-        become_subreaper();
+        uwf_platform::host().become_subreaper();
         let settings: ReactAgentSettings = settings::read(&context.opened()?.agent)?;
         let rounds = settings.max_rounds;
         let session = self.session.insert(ReactConversation::open(context, prompt, settings)?);

@@ -8,13 +8,11 @@ use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use uwf_platform::host;
 
 /// Hidden first argument of `uwf`; the limit of open files follows. The child process lowers its own limit: if the server lowered its limit
 /// for a moment, it could not open files in that moment.
 pub(crate) const ARGUMENT: &str = "__open-files";
-
-/// Used if there is no hard limit: the most that Linux allows a process by default.
-const MOST: u64 = 1 << 20;
 
 /// The limit before it was raised.
 static FORMER: OnceLock<u64> = OnceLock::new();
@@ -23,7 +21,7 @@ static FORMER: OnceLock<u64> = OnceLock::new();
 pub(crate) fn raise() {
     let limit = getrlimit(Resource::Nofile);
     let Some(former) = limit.current else { return };
-    let raised = Rlimit { current: Some(limit.maximum.unwrap_or(MOST).max(former)), ..limit };
+    let raised = Rlimit { current: Some(host().most_open_files(limit.maximum).max(former)), ..limit };
     // If this fails, the server still works, for fewer clients.
     if raised != limit && setrlimit(Resource::Nofile, raised).is_ok() {
         let _ = FORMER.set(former);

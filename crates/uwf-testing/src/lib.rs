@@ -14,6 +14,7 @@ pub mod machine;
 pub mod nginx;
 pub mod ntfy_server;
 mod numbered;
+pub mod platforms;
 pub mod postgres;
 pub mod processes;
 pub mod proxy;
@@ -43,6 +44,7 @@ pub const SCRIPTED_ACP: &str = include_str!("../agents/scripted_acp.py");
 pub struct TestHome {
     dir: TempDir,
     bin: PathBuf,
+    platform: Option<&'static str>,
 }
 
 /// A copy of the files of a [`TestHome`].
@@ -144,7 +146,7 @@ impl TestHome {
         for name in ["root", "work", "bin"] {
             fs::create_dir(dir.path().join(name)).expect("a directory in the temporary directory");
         }
-        TestHome { dir, bin: bin.into() }
+        TestHome { dir, bin: bin.into(), platform: platforms::chosen() }
     }
 
     /// Keeps a copy of all files as they are now. Nothing may be at work.
@@ -249,6 +251,9 @@ impl TestHome {
             .env("UNCAGED_WORKFLOW_STORAGE_ROOT", self.root())
             .current_dir(self.work())
             .stdin(Stdio::null());
+        if let Some(platform) = self.platform {
+            command.env(platforms::VARIABLE, platform);
+        }
     }
 
     /// Runs `uwf` to its end.

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use uwf_platform::host;
+
 /// Longest time a test waits for an event.
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -27,46 +29,22 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 /// If processes cannot be listed.
 pub fn of_home(home: &Path) -> Vec<(i32, Vec<String>)> {
     let marker = format!("HOME={}", home.display());
-    let of_home = |pid: i32| {
-        let environment = environment(pid);
-        let is_of_home = environment.split(|byte| *byte == 0).any(|variable| variable == marker.as_bytes());
-        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words = command.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-        let words: Vec<String> = words.collect();
+    let of_home = |pid: u32| {
+        let environment = host().environment(pid);
+        let is_of_home = environment.iter().any(|variable| variable == marker.as_bytes());
+        let words = host().arguments(pid);
+        let words: Vec<String> = words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
         // A keeper or broker of uwf may hide its environment, but has its storage root among its arguments.
         let is_closed = environment.is_empty() && words.iter().skip(1).any(|word| Path::new(word).starts_with(home));
-        (is_of_home || is_closed).then_some((pid, words))
+        (is_of_home || is_closed).then_some((pid.cast_signed(), words))
     };
-    let entries = std::fs::read_dir("/proc").expect("there is a list of processes").flatten();
-    entries.filter_map(|entry| of_home(entry.file_name().to_str()?.parse().ok()?)).collect()
-}
-
-/// The environment of a process. The kernel shows neither environment nor command line while a process executes a program and while it
-/// exits, so this waits until that is over.
-fn environment(pid: i32) -> Vec<u8> {
-    let read = |file| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    // Field 9 are flags; this one is `PF_KTHREAD`.
-    let flags = || {
-        read("stat")
-            .rsplit(|byte| *byte == b')')
-            .next()
-            .and_then(|fields| String::from_utf8_lossy(fields).split_whitespace().nth(6)?.parse::<u64>().ok())
-    };
-    let is_of_kernel = || flags().is_some_and(|flags| flags & 0x0020_0000 != 0);
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        let environment = read("environ");
-        if !environment.is_empty() || !read("cmdline").is_empty() || !is_alive(pid) || is_of_kernel() {
-            return environment;
-        }
-        assert!(Instant::now() < deadline, "process {pid} neither begins nor ends");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let all = host().processes().expect("there is a list of processes");
+    all.0.into_keys().filter_map(of_home).collect()
 }
 
 /// Whether a process with this id is running; a zombie is not.
 pub fn is_alive(pid: impl Display) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    pid.to_string().parse().is_ok_and(|pid| host().is_alive(pid))
 }
 
 /// Sends a process a signal, by its name without `SIG`.

@@ -5,17 +5,14 @@
 //! rejected. Don't check a path first and open it afterwards, because of the race.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use uwf_engine::error::{AtPath, Result};
-
-/// Times a lookup is repeated because directories were renamed meanwhile.
-#[cfg(target_os = "linux")]
-const MAX_RACES: usize = 16;
+use uwf_platform::host;
 
 /// Flags for every file: opening must not block (a FIFO would), and later processes must not inherit it.
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
@@ -152,24 +149,9 @@ impl ConfinedWorkspace {
         Ok(clean)
     }
 
-    #[cfg(target_os = "linux")]
     fn beneath(&self, path: &Path, flags: OFlags, mode: Mode) -> std::result::Result<OwnedFd, Errno> {
-        use rustix::fs::{ResolveFlags, openat2};
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        for _ in 0..MAX_RACES {
-            match openat2(&self.root, path, flags | ALWAYS, mode, resolve) {
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                // An old kernel, or a sandbox without this system call.
-                Err(Errno::NOSYS | Errno::PERM) => return self.by_components(path, flags, mode),
-                other => return other,
-            }
-        }
-        Err(Errno::AGAIN)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn beneath(&self, path: &Path, flags: OFlags, mode: Mode) -> std::result::Result<OwnedFd, Errno> {
-        self.by_components(path, flags, mode)
+        let opened = host().open_beneath(self.root.as_fd(), path, flags | ALWAYS, mode);
+        opened.unwrap_or_else(|| self.by_components(path, flags, mode))
     }
 
     /// Opens one component after the other without following links.

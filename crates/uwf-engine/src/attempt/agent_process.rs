@@ -16,12 +16,14 @@ use std::time::{Duration, Instant};
 
 use durable_files::regular::{self, RegularFileError};
 use signal_hook::consts::SIGCHLD;
+use uwf_platform::host;
 
 use crate::attempt::broker::BrokerProcess;
 pub use crate::attempt::ended::AgentProcessEnd;
 use crate::attempt::lease::StepLease;
+use crate::attempt::processes::{self, AttemptTrail};
+use crate::attempt::program;
 use crate::attempt::stop_signals::{self, STOP_SIGNALS};
-use crate::attempt::{processes, program};
 use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::ids;
 use crate::root::store_keys::KeyHandover;
@@ -158,8 +160,9 @@ pub(crate) fn run(
     let mut child = spawn(job)?;
     let group = child.id();
     let spared = broker.as_ref().map(BrokerProcess::pid);
+    let trail = AttemptTrail::of_child(&job.attempt, group);
     if let Err(error) = started(group) {
-        processes::end_attempt(Some(group), &job.attempt, Duration::ZERO, spared);
+        processes::end_attempt(&trail, Duration::ZERO, spared);
         let _ = child.wait();
         return Err(error);
     }
@@ -168,22 +171,19 @@ pub(crate) fn run(
         AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) => {
             // Otherwise the broker would count as a child that is left.
             drop(broker);
-            if processes::children_left()
-                || rustix::process::Pid::from_raw(group.cast_signed())
-                    .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
-            {
+            if processes::any_left(&trail) {
                 match job.leaves_keepers {
-                    true => processes::end_abandoned(Some(group), &job.attempt, job.grace),
-                    false => processes::end_attempt(Some(group), &job.attempt, job.grace, None),
+                    true => processes::end_abandoned(&trail, job.grace),
+                    false => processes::end_attempt(&trail, job.grace, None),
                 }
             }
         }
         AgentProcessEnd::TimedOut(_) | AgentProcessEnd::Idle(_) | AgentProcessEnd::Cancelled(_) => {
-            processes::end_attempt(Some(group), &job.attempt, job.grace, spared);
+            processes::end_attempt(&trail, job.grace, spared);
             let _ = child.wait();
         }
         AgentProcessEnd::Lost(_) => {
-            processes::end_attempt(Some(group), &job.attempt, job.lease.grace(job.grace), spared);
+            processes::end_attempt(&trail, job.lease.grace(job.grace), spared);
             let _ = child.wait();
         }
     }
@@ -210,6 +210,7 @@ pub(crate) fn no_workspace(dir: &Path) -> Error {
 fn spawn(job: &AgentProcessSpec) -> Result<Child> {
     let stdout = job.stdout.as_deref().map_or_else(|| Ok(Stdio::null()), |path| create(path).map(Stdio::from))?;
     let stderr = create(&job.stderr)?;
+    processes::hold_output(&stderr);
     let (program, args) = job.argv.split_first().expect("a command line has a program");
     check_workspace(&job.cwd)?;
     let mut command = Command::new(program);
@@ -327,17 +328,11 @@ fn cap_files(job: &AgentProcessSpec) {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn free_middle(path: &Path, size: u64, cap: u64) {
-    use rustix::fs::FallocateFlags;
     let Ok(file) = regular::open_with(OpenOptions::new().write(true), path) else { return };
-    let (from, length) = (cap / 2, size - cap);
     // A file system without holes keeps the bytes; readers still skip the middle.
-    let _ = rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, from, length);
+    host().punch_hole(&file, cap / 2, size - cap);
 }
-
-#[cfg(not(target_os = "linux"))]
-fn free_middle(_path: &Path, _size: u64, _cap: u64) {}
 
 /// Whether the path exists but is not a regular file.
 fn is_misplaced(error: &io::Error) -> bool {

@@ -23,7 +23,7 @@ use uwf_core::thread::ThreadId;
 use self::service::BrokerService;
 use crate::attempt::processes::{self, NO_ROOM};
 use crate::attempt::recorded::{self, AttemptOpening};
-use crate::attempt_variable::ATTEMPT_VARIABLE;
+use crate::attempt_variable::{ATTEMPT_ARGUMENT, ATTEMPT_VARIABLE};
 use crate::error::{AtPath, Error, Result};
 use crate::root::broker_link;
 use crate::root::home::Home;
@@ -65,7 +65,7 @@ impl BrokerProcess {
         let stderr =
             regular::open_with(OpenOptions::new().create(true).append(true), &log).path_context("open", &log)?;
         let mut command = Command::new(home.bin());
-        command.arg(BROKER_ARGUMENT).args([processes::ATTEMPT_ARGUMENT, &opened.attempt]).arg(home.root());
+        command.arg(BROKER_ARGUMENT).args([ATTEMPT_ARGUMENT, &opened.attempt]).arg(home.root());
         command.args([thread.as_str(), &opened.role]).env_remove(ATTEMPT_VARIABLE);
         let not_started = |error: io::Error| {
             Error::io(format!(
@@ -121,7 +121,7 @@ fn not_arguments() -> Error {
 /// `Usage` for wrong arguments, `Io` if the socket cannot be created.
 pub fn main(args: &[&str]) -> Result<()> {
     let [flag, attempt, root, thread, role] = args else { return Err(not_arguments()) };
-    if *flag != processes::ATTEMPT_ARGUMENT {
+    if *flag != ATTEMPT_ARGUMENT {
         return Err(not_arguments());
     }
     processes::own_session();

@@ -96,7 +96,7 @@ pub(crate) fn is_still_at(home: &Home, thread: &ThreadId, head: NodeHash) -> Res
 /// `Busy` when it is, and errors of the store.
 pub(crate) fn refuse_copied(home: &Home, attempt: &RecordedAttempt) -> Result<()> {
     let opened = &attempt.opened;
-    if attempt.closed.is_some() || opened.machine.is_some() || opened.boot_id == recorded::boot_id()? {
+    if attempt.closed.is_some() || opened.machine.is_some() || recorded::is_of_this_boot(opened)? == Some(true) {
         return Ok(());
     }
     let Some(note) = home.notes().note(&claim::name(&opened.thread))? else { return Ok(()) };

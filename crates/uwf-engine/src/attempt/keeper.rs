@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::ended::{stopped, stopped_by};
@@ -154,7 +155,7 @@ pub fn main<Q: DeserializeOwned, R: Serialize, E: Into<SentError>>(
     perform: impl FnOnce(&Q) -> Result<R, E>,
 ) -> Result<()> {
     processes::own_session();
-    processes::become_subreaper();
+    host().become_subreaper();
     let request: Q =
         serde_json::from_str(request).map_err(|error| Error::usage(format!("not a keeper's request: {error}")))?;
     let reply = match perform(&request) {

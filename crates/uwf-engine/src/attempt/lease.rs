@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use json_cas::{NameVersion, NoteBackend, NoteWriteCondition, NoteWritten};
 use parking_lot::{Condvar, Mutex};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::Timespec;
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
 use crate::attempt::ended::LeaseLoss;
 use crate::attempt::recorded::claim::{self, Claim};
@@ -34,12 +35,7 @@ pub(crate) struct StepLeaseInstant(Timespec);
 impl StepLeaseInstant {
     /// Now.
     pub(crate) fn now() -> StepLeaseInstant {
-        // Includes sleep, because other machines don't wait for this one to wake up.
-        #[cfg(target_os = "linux")]
-        let clock = ClockId::Boottime;
-        #[cfg(not(target_os = "linux"))]
-        let clock = ClockId::Monotonic;
-        StepLeaseInstant(clock_gettime(clock))
+        StepLeaseInstant(host().lease_clock())
     }
 
     /// The moment this long ago.

@@ -26,11 +26,11 @@ use crate::attempt::elsewhere::{self, ClaimResolution};
 use crate::attempt::ended::stopped;
 use crate::attempt::live_trace::LiveTrace;
 use crate::attempt::partial_output;
-use crate::attempt::processes;
+use crate::attempt::processes::{self, AttemptTrail};
 use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutputFiles, RecordedAttempt};
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::turns::NodeBatch;
-use crate::error::{AtPath, AttemptFailure, Result};
+use crate::error::{AtPath, AttemptFailure, Error, Result};
 use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -98,7 +98,7 @@ fn left_here(thread: &Thread<'_>, grace: Duration, keep_answer: AnswerKeeper) ->
         return Ok(nothing(Some(attempt)));
     }
     elsewhere::refuse_copied(home, &attempt)?;
-    end_survivors(&attempt, grace)?;
+    end_survivors(home, &attempt, grace)?;
     // A program may answer while it is ended. Its agent process may have finished just before that.
     keep_answer(home, &thread.id)?;
     let attempt = recorded::read(home, &thread.id)?.unwrap_or(attempt);
@@ -151,7 +151,8 @@ pub fn await_agent(
     loop {
         let Some(attempt) = without_keeper(home, thread)? else { return Ok(false) };
         let is_over = attempt.result().is_some() || attempt.gave_up.is_some();
-        if is_over || processes::survivors_by_environment(&attempt.opened.attempt).is_empty() {
+        let trail = AttemptTrail::of_record(home, &attempt);
+        if is_over || !processes::has_survivors(&trail) {
             // It may have recorded its result just before it ended.
             let last = recorded::read(home, thread)?.unwrap_or(attempt);
             let has_answer = last.result().is_some() || last.answered.is_some() || last.asks();
@@ -159,7 +160,7 @@ pub fn await_agent(
         }
         if signals.stop().is_some() || is_overdue(home, &attempt) {
             let grace = home.config().map_or(DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);
-            processes::end_abandoned(None, &attempt.opened.attempt, grace);
+            processes::end_abandoned(&trail, grace);
             return Ok(recorded::read(home, thread)?.is_some_and(|last| last.result().is_some()));
         }
         tick();
@@ -167,7 +168,7 @@ pub fn await_agent(
     }
 }
 
-/// The newest attempt of a thread, if it is open and no keeper on this machine is at work for it.
+/// The newest attempt of a thread, if it is open, no keeper on this machine is at work for it, and no restart has ended its processes.
 ///
 /// # Errors
 /// `Io` if the record cannot be read.
@@ -175,13 +176,14 @@ pub fn without_keeper(home: &Home, thread: &ThreadId) -> Result<Option<RecordedA
     let Some(attempt) = recorded::read(home, thread)?.filter(|attempt| attempt.closed.is_none()) else {
         return Ok(None);
     };
-    let is_of_here = is_of_this_boot(&attempt)?;
-    Ok(Some(attempt).filter(|_| is_of_here).filter(|_| !lock::is_held(home, thread).unwrap_or(true)))
+    let may_live = may_live_here(&attempt)?;
+    Ok(Some(attempt).filter(|_| may_live).filter(|_| !lock::is_held(home, thread).unwrap_or(true)))
 }
 
-/// Whether this machine made an attempt since it was booted.
-pub fn is_of_this_boot(attempt: &RecordedAttempt) -> Result<bool> {
-    Ok(attempt.opened.machine.is_none() && attempt.opened.boot_id == recorded::boot_id()?)
+/// Whether a process of an attempt may be alive on this machine: it was made here, and not in an earlier boot. On a system that does not
+/// identify its boots, it may be.
+fn may_live_here(attempt: &RecordedAttempt) -> Result<bool> {
+    Ok(attempt.opened.machine.is_none() && recorded::is_of_this_boot(&attempt.opened)? != Some(false))
 }
 
 /// Whether the agent of an attempt is at work or silent for longer than its keeper would allow.
@@ -201,18 +203,30 @@ fn is_overdue(home: &Home, attempt: &RecordedAttempt) -> bool {
 
 /// Ends processes of an attempt that outlived their keeper; never processes of another boot. Steps of child threads
 /// continue: they have their own keepers, and their work is paid for.
-pub(crate) fn end_survivors(attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
-    let opened = &attempt.opened;
-    if opened.boot_id == recorded::boot_id()? && !processes::survivors_by_environment(&opened.attempt).is_empty() {
-        // It would pass TERM on to the keepers of its threads. All that it has done is stored, so it needs no orderly end.
-        if opened.agent.plays_by_threads()
-            && let Some(started) = &attempt.started
-        {
-            processes::kill_one(started.pid, &opened.attempt);
-        }
-        processes::end_abandoned(None, &opened.attempt, grace);
+///
+/// # Errors
+/// `Busy` if processes are left that this system does not let uwf find. Without the error, two agents would work for one step.
+pub(crate) fn end_survivors(home: &Home, attempt: &RecordedAttempt, grace: Duration) -> Result<()> {
+    let trail = AttemptTrail::of_record(home, attempt);
+    if !may_live_here(attempt)? || !processes::has_survivors(&trail) {
+        return Ok(());
     }
-    Ok(())
+    let opened = &attempt.opened;
+    // It would pass TERM on to the keepers of its threads. All that it has done is stored, so it needs no orderly end.
+    if opened.agent.plays_by_threads()
+        && let Some(started) = &attempt.started
+    {
+        processes::kill_agent(&trail, started.pid);
+    }
+    processes::end_abandoned(&trail, grace);
+    match trail.output() {
+        Some(output) if trail.is_output_held() => {
+            let message =
+                format!("a process of attempt {} of thread {} could not be ended", opened.attempt, opened.thread);
+            Err(Error::busy(message).hint(format!("end it by hand: `fuser {}` shows its id", output.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Closes the record of an attempt that must wait, and keeps nothing else.

@@ -9,7 +9,7 @@ use crate::attempt::agent_process;
 use crate::attempt::agents;
 use crate::attempt::environment;
 use crate::attempt::live_trace::{self, LiveTrace};
-use crate::attempt::processes;
+use crate::attempt::processes::{self, AttemptTrail};
 use crate::attempt::recorded::{AttemptOpening, AttemptOutputFiles};
 use crate::error::{AtPath, Result};
 use crate::root::env_file;
@@ -75,7 +75,7 @@ fn read_left(home: &Home, opened: &AttemptOpening, files: &AttemptOutputFiles) -
             Err(_) => return Ok(false),
         }
     }
-    processes::end_abandoned(None, &opened.attempt, Duration::ZERO);
+    processes::end_abandoned(&AttemptTrail::of_child(&opened.attempt, reader.id()), Duration::ZERO);
     // It may have been reaped with the others.
     let _ = reader.wait();
     Ok(false)

@@ -24,11 +24,9 @@ mod failure;
 mod lines;
 mod output;
 
-use std::io::ErrorKind;
-use std::path::Path;
-
 use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
 pub use self::attempt::RecordedAttempt;
 pub(crate) use self::by_hand::{dir_by_hand, is_by_hand, open_by_hand};
@@ -39,7 +37,7 @@ pub use self::lines::{
 };
 pub(crate) use self::output::hand_on;
 pub use self::output::{AttemptOutputFiles, room_in, sweep};
-use crate::error::{AtPath, AttemptFailure, Result};
+use crate::error::{AtPath, AttemptFailure, Error, Result};
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, ids, record};
@@ -225,8 +223,13 @@ pub fn answered(home: &Home, thread: &ThreadId, attempt: &str, exit_code: Option
         return Ok(());
     }
     let raw = AttemptOutputFiles::paths_of_attempt(home, thread, attempt).raw;
+    // If the next process can't find out whether the machine was restarted meanwhile, the size proves nothing about the bytes.
+    let is_durable = boot_id()?.is_empty();
+    if is_durable {
+        output::sync(&raw)?;
+    }
     let bytes = output::size(&raw)?;
-    let answer = AttemptAnswer { attempt: attempt.to_owned(), bytes, exit_code };
+    let answer = AttemptAnswer { attempt: attempt.to_owned(), bytes, is_durable, exit_code };
     record::append(home, thread, &ThreadRecordLine::Answered(answer))?;
     Ok(())
 }
@@ -344,9 +347,16 @@ pub fn ended(home: &Home, finished: &history::HistoryLine) {
 /// # Errors
 /// `Io` when it cannot be read now. If uwf assumed another boot instead, it would not end processes nor read answers.
 pub fn boot_id() -> Result<String> {
-    let path = Path::new("/proc/sys/kernel/random/boot_id");
-    match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        read => Ok(read.path_context("read", path)?.trim().to_owned()),
-    }
+    let id = host().boot_id().map_err(|error| Error::io(error.to_string()))?;
+    Ok(id.unwrap_or_default())
+}
+
+/// Whether an attempt was made in this boot; `None` if that is unknown, because the system did not identify its boot then or does not now.
+///
+/// # Errors
+/// As [`boot_id`].
+pub fn is_of_this_boot(opened: &AttemptOpening) -> Result<Option<bool>> {
+    let now = boot_id()?;
+    let is_known = !now.is_empty() && !opened.boot_id.is_empty();
+    Ok(is_known.then(|| opened.boot_id == now))
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
+use uwf_platform::{SignalMasks, host};
 
 /// Signals that ask a process to stop.
 pub(crate) const STOP_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -117,29 +118,20 @@ impl StopSignalState {
     }
 }
 
-/// Signal masks of the process; bit 0 is signal 1.
-struct HandledSignals {
-    ignored: u64,
-    caught: u64,
-}
+/// Signals that this process handles: none, if the system does not say it.
+struct HandledSignals(SignalMasks);
 
 impl HandledSignals {
     fn now() -> HandledSignals {
-        // Without this file, no signal counts as handled.
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let bits = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default()
-        };
-        HandledSignals { ignored: bits("SigIgn:"), caught: bits("SigCgt:") }
+        HandledSignals(host().signal_masks().unwrap_or_default())
     }
 
     fn is_ignored(&self, signal: i32) -> bool {
-        has_bit(self.ignored, signal)
+        has_bit(self.0.ignored, signal)
     }
 
     fn is_caught(&self, signal: i32) -> bool {
-        has_bit(self.caught, signal)
+        has_bit(self.0.caught, signal)
     }
 }
 

@@ -2,9 +2,7 @@
 
 pub(crate) mod wire;
 
-use std::fs::File;
 use std::io::{self, BufReader};
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +13,7 @@ use json_cas::{
 };
 use parking_lot::Mutex;
 use serde_json::Value;
+use uwf_platform::{ShortDirectory, host};
 
 use self::wire::{BrokerFailure, BrokerReply, BrokerRequest};
 
@@ -36,10 +35,10 @@ pub(crate) struct BrokerLink {
     connection: Mutex<Option<BufReader<UnixStream>>>,
 }
 
-/// A path short enough for a socket, and the open directory that it needs.
+/// A path short enough for a socket, and the directory that it needs.
 pub(crate) struct ShortPath {
     pub(crate) path: PathBuf,
-    _dir: Option<File>,
+    _dir: Option<ShortDirectory>,
 }
 
 /// A short path to a socket.
@@ -53,9 +52,8 @@ pub(crate) fn reachable(socket: &Path) -> io::Result<ShortPath> {
     if socket.as_os_str().len() <= MAX_PATH {
         return Ok(ShortPath { path: socket.to_owned(), _dir: None });
     }
-    let dir = File::open(dir)?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name);
-    Ok(ShortPath { path, _dir: Some(dir) })
+    let dir = host().short_directory(dir)?;
+    Ok(ShortPath { path: dir.path().join(name), _dir: Some(dir) })
 }
 
 impl BrokerLink {
@@ -83,7 +81,7 @@ impl BrokerLink {
             let stream = match &mut *connection {
                 Some(stream) => stream,
                 none => {
-                    let connected = UnixStream::connect(reachable(&self.socket)?.path)?;
+                    let connected = UnixStream::connect(&reachable(&self.socket)?.path)?;
                     none.insert(BufReader::with_capacity(wire::BUFFER, connected))
                 }
             };

@@ -3,8 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use rustix::io::retry_on_intr;
-use rustix::rand::{GetRandomFlags, getrandom};
 use ulid::Ulid;
 use uwf_core::thread::ThreadId;
 
@@ -34,9 +32,7 @@ fn after(newest: Option<Ulid>, now_ms: u64) -> Ulid {
 /// At least the 80 random bits of a ULID. Don't continue on a system without random bits.
 fn random() -> u128 {
     let mut bytes = [0; 16];
-    // So few bytes come whole or not at all.
-    let got = retry_on_intr(|| getrandom(&mut bytes[..], GetRandomFlags::empty()));
-    assert_eq!(got, Ok(bytes.len()), "the system gives random bytes");
+    getrandom::fill(&mut bytes).expect("the system gives random bytes");
     u128::from_le_bytes(bytes)
 }
 

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::sync::OnceLock;
 
 use uwf_core::config::{is_store_key, is_temporal_key};
+use uwf_platform::host;
 
 /// Announces to a process of uwf that the first line of its stdin has keys. The value is the sender's process id,
 /// because child processes inherit the variable and must not take their own stdin for keys.
@@ -44,15 +45,7 @@ pub fn close_if_keyed() {
     }
     let is_key = |name: &OsStr| name.to_str().is_some_and(|name| is_store_key(name) || is_temporal_key(name));
     if std::env::vars_os().any(|(name, value)| !value.is_empty() && is_key(&name)) {
-        close();
-    }
-}
-
-fn close() {
-    #[cfg(target_os = "linux")]
-    {
-        // This cannot fail for the process itself. If it does, the process stays as open as before.
-        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        host().close_to_others();
     }
 }
 
@@ -72,7 +65,7 @@ pub fn receive_if_sent() {
 
 /// A line without its end, and not a byte more. Closes the process to others, and says so to the sender, before reading.
 fn first_line(source: &mut impl Read) -> Vec<u8> {
-    close();
+    host().close_to_others();
     // Without it the sender sends nothing, and waits for the end of this process.
     let _ = rustix::io::write(io::stdin(), b"\n");
     let mut line = Vec::new();

@@ -3,14 +3,14 @@
 //! A root is set up for a group by making its directory writable for the group (`chmod g+ws`). Then the group can also
 //! use the output files of attempts; in any other root only their owner can.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
 
 use rustix::fs::Access;
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
 use crate::error::{Error, Result};
-use crate::ownership::owner;
+use crate::ownership::{name_of_user, owner};
 use crate::root::home::Home;
 use crate::root::lock;
 
@@ -72,11 +72,10 @@ pub(crate) fn check(home: &Home, thread: &ThreadId) -> Result<()> {
         return Ok(());
     }
     let holder = durable_files::FileLock::owner(&home.thread_lock(thread))?;
-    let process = holder.as_deref().map(str::trim).filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()));
-    let process = process.map(|pid| Path::new("/proc").join(pid)).filter(|process| process.exists());
-    match process {
-        Some(process) if process.metadata().is_ok_and(|meta| meta.uid() != me.as_raw()) => {
-            Err(Error::busy(format!("thread {thread} is being stepped by {}", owner(&process)))
+    let user = holder.and_then(|pid| host().user_of(pid.trim().parse().ok()?));
+    match user {
+        Some(user) if user != me.as_raw() => {
+            Err(Error::busy(format!("thread {thread} is being stepped by {}", name_of_user(user)))
                 .hint("only they can end it, or wait until the step has ended"))
         }
         Some(_) | None => Ok(()),

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uwf_core::moderator::{self, EvalError, EvaluationRequest, PayloadEvaluation};
+use uwf_platform::host;
 
 use crate::error::{Error, Result};
 use crate::root::home::Home;
@@ -73,11 +74,11 @@ fn evaluated(home: &Home, argument: &str, request: &impl Serialize) -> Result<Re
         // A longer answer fails in the child, because the rest is never read.
         stdout.take(MAX_ANSWER + 1).read_to_end(&mut answer).map(|_| answer)
     });
-    let in_time = wait_until(&mut child, TIME_LIMIT);
+    let end = wait_until(&mut child, TIME_LIMIT);
     let answer = reader.join().ok().and_then(std::io::Result::ok).unwrap_or_default();
     // A failed write shows as a missing answer.
     let _ = writer.join();
-    if !in_time {
+    if end == EvaluatorEnd::Deadline {
         return Ok(Err(format!("took longer than {} s", TIME_LIMIT.as_secs())));
     }
     if answer.len() as u64 > MAX_ANSWER {
@@ -116,7 +117,7 @@ fn answered<R: DeserializeOwned>(evaluate: impl FnOnce(&R) -> Result<Option<Valu
         .map_err(|error| Error::internal(format!("cannot read the request: {error}")))?;
     let request: R = serde_json::from_slice(&input)
         .map_err(|error| Error::internal(format!("the request is not readable: {error}")))?;
-    limit_memory();
+    host().limit_memory(MEMORY_LIMIT);
     let answer = match evaluate(&request) {
         Ok(Some(value)) => EvaluationAnswer::Value(value),
         Ok(None) => EvaluationAnswer::Missing,
@@ -125,26 +126,32 @@ fn answered<R: DeserializeOwned>(evaluate: impl FnOnce(&R) -> Result<Option<Valu
     Ok(serde_json::to_vec(&answer).unwrap_or_default())
 }
 
-fn limit_memory() {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    // If the limit cannot be set, the deadline still holds.
-    let _ = setrlimit(Resource::As, Rlimit { current: Some(MEMORY_LIMIT), maximum: Some(MEMORY_LIMIT) });
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EvaluatorEnd {
+    Itself,
+    Deadline,
+    Memory,
 }
 
-/// Waits for the child's end, and kills it at the deadline. Returns whether it ended by itself.
-fn wait_until(child: &mut Child, limit: Duration) -> bool {
+/// Waits for the child's end, and kills it at the deadline, or if it uses more memory than a system without such a limit would stop.
+fn wait_until(child: &mut Child, limit: Duration) -> EvaluatorEnd {
     let deadline = Instant::now() + limit;
     let mut pause = Duration::from_micros(200);
-    loop {
+    let killed = loop {
         if matches!(child.try_wait(), Ok(Some(_))) {
-            return true;
+            return EvaluatorEnd::Itself;
         }
         if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return false;
+            break EvaluatorEnd::Deadline;
+        }
+        if host().memory_used(child.id()).is_some_and(|used| used > MEMORY_LIMIT) {
+            break EvaluatorEnd::Memory;
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(10));
-    }
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    killed
 }

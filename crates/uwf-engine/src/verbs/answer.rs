@@ -271,7 +271,7 @@ pub struct PersonAnswer<'g> {
 pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
-    lock.write_owner(&std::process::id().to_string())?;
+    let _mark = lock::sign(home, id, &lock)?;
     let (thread, head) = match Thread::active(home, id) {
         Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(home, asked, "the thread has ended")),
         other => other?,
@@ -328,7 +328,7 @@ pub fn record(home: &Home, asked: &OpenQuestion, given: &PersonAnswer<'_>) -> Re
 pub fn reply(home: &Home, asked: &OpenQuestion, question: &AgentQuestion, text: &str, by: &str) -> Result<StepReport> {
     let id = &asked.thread;
     let lock = lock::take(home, id)?;
-    lock.write_owner(&std::process::id().to_string())?;
+    let _mark = lock::sign(home, id, &lock)?;
     let (thread, head) = match Thread::active(home, id) {
         Err(ended) if ended.kind == ErrorKind::NotFound => return Err(too_late(home, asked, "the thread has ended")),
         other => other?,

@@ -102,7 +102,7 @@ type Check = fn(&Home, DoctorMode) -> Result<Vec<DoctorFinding>>;
 
 /// Runs all checks of the storage root, but not of the configuration.
 pub fn examine(home: &Home, remedy: DoctorMode) -> Vec<DoctorFinding> {
-    let checks: [(&str, Check); 9] = [
+    let checks: [(&str, Check); 10] = [
         ("storage", files::root),
         ("env-file", files::env_file),
         ("store", files::store),
@@ -112,6 +112,7 @@ pub fn examine(home: &Home, remedy: DoctorMode) -> Vec<DoctorFinding> {
         ("threads", threads::index),
         ("attempts", threads::attempts),
         ("orphans", processes::orphans),
+        ("platform", processes::platform),
     ];
     let look = |(name, check): (&str, Check)| {
         check(home, remedy).unwrap_or_else(|error| vec![DoctorFinding::of_error(name, &error)])

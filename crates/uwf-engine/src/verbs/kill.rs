@@ -11,6 +11,7 @@ use uwf_core::node::EndStatus;
 use uwf_core::outcome;
 use uwf_core::thread::ThreadId;
 
+use crate::attempt::processes::AttemptTrail;
 use crate::attempt::recorded::{self, RecordedAttempt};
 use crate::attempt::{child_threads, leftover, processes};
 use crate::error::{Error, ErrorKind, Result};
@@ -133,7 +134,7 @@ fn is_at_work(home: &Home, id: &ThreadId) -> Result<bool> {
     let mut open = vec![id.clone()];
     while let Some(thread) = open.pop() {
         let has_agent = |attempt: RecordedAttempt| {
-            attempt.closed.is_none() && !processes::survivors_by_environment(&attempt.opened.attempt).is_empty()
+            attempt.closed.is_none() && processes::has_survivors(&AttemptTrail::of_record(home, &attempt))
         };
         if lock::is_held(home, &thread)? || recorded::read(home, &thread)?.is_some_and(has_agent) {
             return Ok(true);
@@ -210,7 +211,7 @@ fn end_agent(home: &Home, id: &ThreadId, grace: Duration) -> Result<()> {
     let left = recorded::read(home, id)?.filter(|attempt| attempt.closed.is_none());
     match &left {
         Some(attempt) => {
-            leftover::end_survivors(attempt, grace)?;
+            leftover::end_survivors(home, attempt, grace)?;
             processes::children_left();
         }
         // Don't create a lock for a thread that another machine runs.

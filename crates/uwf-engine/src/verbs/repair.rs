@@ -66,7 +66,7 @@ pub struct RepairSummary {
 /// `NotFound` if the thread is not active, `Busy` while it is stepped, `Data` if a StepNode itself cannot be read.
 pub fn repair(home: &Home, id: &ThreadId, dry_run: bool) -> Result<RepairSummary> {
     let lock = lock::take(home, id)?;
-    lock.write_owner(&std::process::id().to_string())?;
+    let _mark = lock::sign(home, id, &lock)?;
     let (thread, head) = Thread::active(home, id)?;
     let workflow = thread.workflow()?;
     let mut new = RepairedThread { home, workflow: &workflow, head: None, drafts: Vec::new(), rows: Vec::new() };

@@ -129,7 +129,7 @@ pub fn perform(
     signals: &mut SignalListener,
 ) -> Result<StepReport> {
     let lock = lock::take(home, &request.thread)?;
-    lock.write_owner(&std::process::id().to_string())?;
+    let _mark = lock::sign(home, &request.thread, &lock)?;
     sharing::check(home, &request.thread)?;
     let (thread, head) = expected_head::active(home, &request.thread, request.expected_head)?;
     newest_attempt::check(home, &thread.id, head.hash, request.expected_attempt)?;

@@ -149,7 +149,7 @@ impl std::fmt::Debug for ServerSecret {
 /// An unguessable text of 160 bits.
 pub(crate) fn random() -> std::io::Result<String> {
     let mut bytes = [0u8; 20];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    getrandom::fill(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -2,19 +2,15 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::Timespec;
+use uwf_platform::host;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BucketLeaseInstant(Timespec);
 
 impl BucketLeaseInstant {
     pub(crate) fn now() -> BucketLeaseInstant {
-        // Count the time of sleep, because other machines don't wait for this one to wake up.
-        #[cfg(target_os = "linux")]
-        let clock = ClockId::Boottime;
-        #[cfg(not(target_os = "linux"))]
-        let clock = ClockId::Monotonic;
-        BucketLeaseInstant(clock_gettime(clock))
+        BucketLeaseInstant(host().lease_clock())
     }
 
     /// The time since this moment.

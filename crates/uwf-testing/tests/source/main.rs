@@ -7,5 +7,6 @@ mod module_cycles;
 mod modules;
 mod named_tests;
 mod names;
+mod platform_door;
 mod prose;
 mod unused_public_items;

@@ -138,7 +138,7 @@ fn failure(error: &ServeError) -> CommandError {
 
 /// Opens a page in the desktop's browser.
 fn open_in_browser(url: &str) -> std::io::Result<()> {
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let opener = uwf_platform::host().link_opener();
     let mut command = std::process::Command::new(opener);
     command
         .arg(url)

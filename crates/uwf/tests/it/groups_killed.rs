@@ -621,3 +621,5 @@ fn abandoned_child_ends_with_the_step() {
     until("the agent of the child has ended", || !is_alive(slow));
     assert_eq!(home.json(&["thread", "list"]), json!([]));
 }
+
+uwf_testing::also_as_posix!(stop_ends_agent_of_branch_without_keeper, timeout_holds_for_agent_without_keeper);

@@ -229,6 +229,7 @@ fn a_step_submitted_within_the_grace_counts() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn descendants_in_other_sessions_do_not_survive() {
     let agent = "#!/bin/sh\ncat > /dev/null\nsetsid sh -c 'trap \"\" TERM; echo $$ >> ledger; while :; do sleep 0.1; done' > /dev/null 2>&1 &\nenv -i PATH=\"$PATH\" setsid sh -c 'echo $$ >> ledger; sleep 60' &\nwhile [ \"$(wc -l < ledger)\" -lt 2 ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
     let (home, thread) = counting_home(agent);
@@ -399,3 +400,13 @@ fn answer_in_session_outlives_all_processes_of_uwf() {
         assert_eq!(last.lines().last(), Some(session), "the next visit continues the session");
     }
 }
+
+uwf_testing::also_as_posix!(
+    killing_the_window_loses_nothing,
+    next_step_adopts_result_of_killed_keeper,
+    lingering_agent_is_ended_and_its_step_adopted,
+    processes_of_dead_attempt_end_before_next_attempt,
+    ctrl_c_keeps_output_and_leaves_thread_ready,
+    kill_archives_thread_before_ending_agent,
+    only_one_of_concurrent_steps_runs,
+);

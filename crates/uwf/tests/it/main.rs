@@ -103,6 +103,7 @@ mod outcomes;
 mod pack;
 mod pages;
 mod partial_traces;
+mod platforms;
 mod projects;
 mod prompt_caching;
 mod prompts;
@@ -136,6 +137,8 @@ mod serve_security;
 mod serve_start;
 mod serve_step;
 mod serve_thread;
+#[cfg(target_os = "linux")]
+mod serve_thread_reads;
 mod serve_workflow_editor;
 mod serve_workflows;
 mod setup;

@@ -83,6 +83,7 @@ fn one_that_ignores_sigterm_is_killed() {
 
 /// The grandchild has a session, an environment and descriptors of its own, and would write after the step.
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn grandchild_cannot_write_after_step() {
     let script = "#!/bin/sh\ncat > /dev/null\nenv -i PATH=\"$PATH\" setsid sh -c 'echo $$ >> pids; sleep 1; echo late > late; echo late' < /dev/null &\nuntil [ -s pids ]; do sleep 0.02; done\necho '{\"n\": 1}'\n";
     let (home, thread) = with_agent("output: json", script);
@@ -362,3 +363,5 @@ mod with_tools {
         assert!(ran.stderr.contains("MemoryError"), "{ran:?}");
     }
 }
+
+uwf_testing::also_as_posix!(one_that_ignores_sigterm_is_killed, output_after_termination_request_is_not_linked);

@@ -75,9 +75,7 @@ fn kill_ends_agent_and_its_child_processes() {
     assert_eq!(home.json(&["thread", "kill", &thread]), json!({"thread": thread, "archived": true, "task": "x"}));
     for file in ["pid", "child"] {
         let pid = std::fs::read_to_string(home.work().join(file)).unwrap();
-        let alive = std::path::Path::new("/proc").join(pid.trim()).join("stat");
-        let stat = std::fs::read_to_string(alive).unwrap_or_default();
-        assert!(stat.is_empty() || stat.contains(") Z "), "{file} is still alive: {stat}");
+        assert!(!is_alive(pid.trim()), "{file} is still alive");
     }
     assert!(!stepper.wait().unwrap().success());
     assert_eq!(home.json(&["thread", "show", &thread])["state"], json!("killed"));
@@ -185,3 +183,5 @@ mod with_tools {
         assert!(!window.wait().unwrap().success());
     }
 }
+
+uwf_testing::also_as_posix!(kill_ends_agent_and_its_child_processes, kill_finds_keeper_however_thread_was_named);

@@ -6,9 +6,9 @@ use std::time::Duration;
 use uwf_core::config::DEFAULT_KILL_GRACE;
 
 use crate::attempt::lease::{RESERVE, StepLease, StepLeaseInstant};
-use crate::attempt::processes;
-use crate::attempt::recorded::AttemptOpening;
+use crate::attempt::processes::{self, AttemptTrail};
 use crate::attempt::recorded::claim::{self, Claim};
+use crate::attempt::recorded::{self, AttemptOpening};
 use crate::error::Result;
 use crate::root::home::Home;
 
@@ -18,11 +18,11 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Renews the lease of an attempt until its agent has ended. If the lease is lost, ends the agent.
 pub(crate) fn run(home: &Home, opened: &AttemptOpening) {
     let Some(lease) = taken_up(home, opened) else {
-        return processes::end_attempt(None, &opened.attempt, RESERVE, None);
+        return processes::end_attempt(&trail(home, opened), RESERVE, None);
     };
-    while is_at_work(opened) {
+    while is_at_work(home, opened) {
         if lease.lost().is_some() {
-            processes::end_attempt(None, &opened.attempt, lease.grace(DEFAULT_KILL_GRACE), None);
+            processes::end_attempt(&trail(home, opened), lease.grace(DEFAULT_KILL_GRACE), None);
             break;
         }
         std::thread::sleep(LOOK);
@@ -30,8 +30,17 @@ pub(crate) fn run(home: &Home, opened: &AttemptOpening) {
     lease.end();
 }
 
-fn is_at_work(opened: &AttemptOpening) -> bool {
-    !processes::survivors_by_environment(&opened.attempt).is_empty()
+fn is_at_work(home: &Home, opened: &AttemptOpening) -> bool {
+    processes::has_survivors(&trail(home, opened))
+}
+
+/// The agent's process is in the record, unless it is run by hand.
+fn trail(home: &Home, opened: &AttemptOpening) -> AttemptTrail {
+    let attempt = recorded::read(home, &opened.thread).ok().flatten();
+    match attempt.filter(|attempt| attempt.opened.attempt == opened.attempt) {
+        Some(attempt) => AttemptTrail::of_record(home, &attempt),
+        None => AttemptTrail::of_id(&opened.attempt),
+    }
 }
 
 /// The keeper's lease; `None` when the step no longer belongs to this machine, or the store does not answer for too
@@ -45,7 +54,7 @@ fn taken_up(home: &Home, opened: &AttemptOpening) -> Option<StepLease> {
     loop {
         match take_up(home, opened) {
             Ok(lease) => return lease,
-            Err(_) if is_at_work(opened) && since.elapsed() < home.config().unwrap_or_default().lease() / 2 => {
+            Err(_) if is_at_work(home, opened) && since.elapsed() < home.config().unwrap_or_default().lease() / 2 => {
                 std::thread::sleep(LOOK);
             }
             Err(_) => return None,

@@ -7,7 +7,7 @@ use super::lines::{
     NamedStep, QuestionExchange, ThreadRecordLine,
 };
 use super::output::size;
-use super::{AttemptOutputFiles, boot_id};
+use super::{AttemptOutputFiles, is_of_this_boot};
 use crate::attempt::agents::HUMAN;
 use crate::error::{AtPath, ErrorKind, Result};
 use crate::root::home::Home;
@@ -137,8 +137,8 @@ impl RecordedAttempt {
         }
     }
 
-    /// Whether an answer is complete in its file. The file of a value is durable. For a text, neither the line nor the
-    /// file was synced: after a power loss, one may exist without the other.
+    /// Whether an answer is complete in its file. The file of a value is durable. A text is synced only on a system that does not identify
+    /// its boots; elsewhere, after a power loss, the line may exist without the file.
     fn is_whole(&self, home: &Home, answered: &AttemptAnswer) -> Result<bool> {
         // The machine that made the attempt has closed it, and kept the whole answer in its node.
         if self.opened.machine.is_some() {
@@ -148,7 +148,15 @@ impl RecordedAttempt {
         if files.submitted.try_exists().path_context("look at", &files.submitted)? {
             return files.has_value();
         }
-        Ok(answered.bytes == size(&files.raw)? && self.opened.boot_id == boot_id()?)
+        Ok(answered.bytes == size(&files.raw)? && self.keeps_text(answered)?)
+    }
+
+    /// Whether no restart of the machine can have cut the text of an answer short.
+    ///
+    /// # Errors
+    /// As [`super::boot_id`].
+    pub(super) fn keeps_text(&self, answered: &AttemptAnswer) -> Result<bool> {
+        Ok(answered.is_durable || is_of_this_boot(&self.opened)? == Some(true))
     }
 
     /// Whether it ended without an answer but did not fail: the agent gave up because it must wait, or the agent is a
@@ -211,7 +219,7 @@ impl RecordedAttempt {
 mod tests {
     use serde_json::json;
 
-    use super::super::read;
+    use super::super::{boot_id, read};
     use super::*;
     use crate::attempt::agents::AgentSpec;
     use crate::root::record;
@@ -259,6 +267,12 @@ mod tests {
         assert!(unread(json!({}), Some(ErrorKind::Interrupted)), "a person stopped it");
         assert!(!unread(json!({}), Some(ErrorKind::NotExtractable)), "it was read, and is no use");
         assert!(!unread(json!({ "bootId": "another" }), None), "after a power loss the file may be shorter");
+        assert!(!unread(json!({ "bootId": "" }), None), "the machine may have been restarted");
+        for boot in ["", "another"] {
+            let mut durable = answered(&home, &json!({ "bootId": boot }), None);
+            durable.answered.as_mut().unwrap().is_durable = true;
+            assert!(durable.has_unread_answer(&home, head, "worker").unwrap(), "its bytes were on disk before");
+        }
         assert!(unread(json!({ "reextract": head, "rereads": MAX_REREADS - 1 }), None));
         assert!(!unread(json!({ "reextract": head, "rereads": MAX_REREADS }), None), "whoever reads it dies");
         let attempt = answered(&home, &json!({}), None);

@@ -15,10 +15,10 @@ use serde_json::Value;
 use uwf_core::config::LONGEST_LEASE;
 use uwf_core::thread::ThreadId;
 
+use super::ThreadRecord;
 use super::attempt::RecordedAttempt;
 use super::lines::{AttemptEnd, AttemptOpening, AttemptOutcome, AttemptReply, ThreadRecordLine};
 use super::output::AttemptOutputFiles;
-use super::{ThreadRecord, boot_id};
 use crate::attempt::recorded::at_work::AtWork;
 use crate::attempt::redactor::SecretRedactor;
 use crate::error::{Error, Result};
@@ -266,7 +266,7 @@ pub(super) fn reply(home: &Home, thread: &ThreadId, replied: AttemptReply) -> Re
 /// may cut a text short.
 fn is_kept(home: &Home, own: &RecordedAttempt) -> Result<bool> {
     let files = AttemptOutputFiles::paths_of_attempt(home, &own.opened.thread, &own.opened.attempt);
-    Ok(!files.has_value()? && own.opened.boot_id == boot_id()?)
+    Ok(!files.has_value()? && own.answered.as_ref().map_or(Ok(false), |answered| own.keeps_text(answered))?)
 }
 
 /// Removes the claim on a thread that has ended or is gone. A machine that is still running a step notices and ends its

@@ -10,8 +10,8 @@ use uwf_core::number;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::attempt::processes;
 use crate::attempt::thread_branch::ThreadBranch;
+use crate::attempt_variable::ATTEMPT_ARGUMENT;
 use crate::error::{AttemptFailure, Error, ErrorKind, SentError};
 use crate::root::record;
 use crate::root::{history, ids};
@@ -149,7 +149,7 @@ impl AttemptOpening {
                 if self.agent.holds_store() {
                     // Its environment is closed to other processes. The argument identifies it after its keeper is
                     // gone.
-                    words.splice(3..3, [processes::ATTEMPT_ARGUMENT.to_owned(), self.attempt.clone()]);
+                    words.splice(3..3, [ATTEMPT_ARGUMENT.to_owned(), self.attempt.clone()]);
                 }
                 words
             }
@@ -196,6 +196,9 @@ pub struct AttemptProcess {
     /// Milliseconds that it waited for a place among the agents at work.
     #[serde(default, skip_serializing_if = "number::is_zero")]
     pub waited_ms: u64,
+    /// Distinguishes the process from a later one with the same id, on a system that does not recognize it by its environment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub birth: Option<u64>,
 }
 
 /// The agent has answered: from now on, only keeping the answer can fail.
@@ -206,6 +209,9 @@ pub struct AttemptAnswer {
     pub attempt: String,
     /// Size of its answer in [`AttemptOutputFiles::raw`](super::AttemptOutputFiles::raw), bytes.
     pub bytes: u64,
+    /// Whether these bytes were on disk before this line.
+    #[serde(default, rename = "durable", skip_serializing_if = "std::ops::Not::not")]
+    pub is_durable: bool,
     /// Exit code of its program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,

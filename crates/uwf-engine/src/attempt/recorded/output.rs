@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use durable_files::regular;
-use rustix::io::Errno;
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
 use crate::error::{AtPath, Result};
 use crate::root::home::Home;
@@ -77,10 +77,7 @@ impl AttemptOutputFiles {
 /// Reserves space for an answer in a file without changing its length. Does nothing on file systems that can't reserve
 /// space.
 pub fn room_in(file: &File) -> io::Result<()> {
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, ROOM) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE | Errno::NODEV) | Ok(()) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    host().reserve_space(file, ROOM)
 }
 
 impl AttemptOutputFiles {
@@ -117,6 +114,14 @@ pub(super) fn size(path: &Path) -> Result<u64> {
     match path.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
         meta => Ok(meta.path_context("look at", path)?.len()),
+    }
+}
+
+/// Writes a file to disk, if it exists.
+pub(super) fn sync(path: &Path) -> Result<()> {
+    match regular::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        file => Ok(file.and_then(|file| file.sync_all()).path_context("sync", path)?),
     }
 }
 

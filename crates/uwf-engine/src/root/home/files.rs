@@ -163,6 +163,11 @@ impl Home {
         self.thread_dir(thread).join("lock")
     }
 
+    /// Mark of the process that holds the lock, on a system that does not show open files.
+    pub(crate) fn thread_holder(&self, thread: &ThreadId) -> PathBuf {
+        self.thread_dir(thread).join("holder")
+    }
+
     /// This machine's record of the thread: its settings, and its newest attempts.
     pub fn record_file(&self, thread: &ThreadId) -> PathBuf {
         self.threads_dir().join(format!("{thread}{RECORD_SUFFIX}"))

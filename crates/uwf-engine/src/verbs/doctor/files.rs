@@ -7,6 +7,7 @@ use durable_files::FileLock;
 use json_cas::DamagedPack;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
 use super::{DoctorFinding, DoctorMode, counted};
 use crate::error::{AtPath, Error, Result};
@@ -24,19 +25,6 @@ const LONG_HOLD: Duration = Duration::from_secs(1);
 /// Free bytes below which the next agent's output may not fit.
 const LITTLE_SPACE: u64 = 256 << 20;
 
-/// File systems whose locks and syncs are not reliable: `f_type` of statfs(2), name.
-const NETWORK_FILE_SYSTEMS: [(u64, &str); 9] = [
-    (0x6969, "NFS"),
-    (0x517B, "SMB"),
-    (0xFF53_4D42, "CIFS"),
-    (0xFE53_4D42, "SMB2"),
-    (0x0102_1997, "9P"),
-    (0x6573_5546, "FUSE"),
-    (0x0BD0_0BD0, "Lustre"),
-    (0x00C3_6400, "Ceph"),
-    (0x5346_414F, "AFS"),
-];
-
 /// Whether the root exists, is writable, and is on a local disk.
 pub(super) fn root(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
     let root = home.root();
@@ -52,7 +40,8 @@ pub(super) fn root(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>
     let space = rustix::fs::statvfs(root).map_err(std::io::Error::from).path_context("look at", root)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
     let message = format!("{} {how}, {} free", root.display(), bytes(free));
-    let place = match (network(root)?, free < LITTLE_SPACE) {
+    let network = host().network_file_system(root).path_context("look at", root)?;
+    let place = match (network, free < LITTLE_SPACE) {
         (Some(name), _) => {
             DoctorFinding::warn("storage", format!("{} is on a network file system ({name})", root.display()))
                 .hint("locks and syncs may not hold there; a local disk is safer")
@@ -85,19 +74,6 @@ fn writable(root: &Path, remedy: DoctorMode) -> std::io::Result<&'static str> {
             Ok("can be written")
         }
     }
-}
-
-#[cfg(target_os = "linux")]
-fn network(root: &Path) -> Result<Option<&'static str>> {
-    let found = rustix::fs::statfs(root).map_err(std::io::Error::from).path_context("look at", root)?;
-    // The type's width and sign differ between platforms; the numbers fit into 32 bits.
-    let kind = found.f_type as u64 & 0xFFFF_FFFF;
-    Ok(NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn network(_: &Path) -> Result<Option<&'static str>> {
-    Ok(None)
 }
 
 /// Whether uwf can read `.env`, and whether others can.
@@ -214,7 +190,7 @@ fn kept(path: &Path, by: &str) -> DoctorFinding {
 }
 
 /// Threads that have a directory, including ended ones.
-fn thread_ids(home: &Home) -> impl Iterator<Item = ThreadId> {
+pub(super) fn thread_ids(home: &Home) -> impl Iterator<Item = ThreadId> {
     let entries = std::fs::read_dir(home.threads_dir()).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use uwf_core::config::DEFAULT_KILL_GRACE;
 use uwf_core::thread::ThreadId;
+use uwf_platform::host;
 
+use super::files::thread_ids;
 use super::{DoctorFinding, DoctorMode, counted};
 use crate::attempt::child_threads::{self, MAX_ANCESTORS};
-use crate::attempt::processes;
+use crate::attempt::leftover;
+use crate::attempt::processes::{self, AttemptTrail};
 use crate::error::{AtPath, Result};
 use crate::root::home::{Home, ROOT_VARIABLES};
 use crate::root::lock;
@@ -20,29 +23,36 @@ const NAMED: usize = 5;
 
 /// An attempt of this root whose processes still run without a keeper.
 struct OrphanAttempt {
-    attempt: String,
+    trail: AttemptTrail,
     thread: ThreadId,
+    /// As far as the system shows them.
     processes: Vec<u32>,
+}
+
+/// Promises that uwf keeps on Linux and can't keep on this system.
+pub(super) fn platform(_: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
+    let weaknesses = host().weaknesses();
+    let system = (!weaknesses.is_empty()).then(|| DoctorFinding::ok("platform", host().name()));
+    let weaker = weaknesses.iter().map(|weakness| DoctorFinding::ok("platform", *weakness));
+    Ok(system.into_iter().chain(weaker).collect())
 }
 
 /// Processes of this root's attempts whose keeper is gone. They still cost money.
 pub(super) fn orphans(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
-    if !cfg!(target_os = "linux") {
-        return Ok(vec![DoctorFinding::ok("orphans", "processes are looked for on Linux only")]);
-    }
-    let found = orphaned(home)?;
+    let found = if host().shows_environments() { orphaned(home)? } else { orphaned_by_record(home)? };
     let count: usize = found.iter().map(|orphaned| orphaned.processes.len()).sum();
     let Some(first) = found.first() else {
         return Ok(vec![DoctorFinding::ok("orphans", "no orphaned agents")]);
     };
     if remedy != DoctorMode::Apply {
         let named = first.processes.iter().take(NAMED).map(u32::to_string).collect::<Vec<_>>().join(", ");
-        let message = format!(
-            "{} of {} outlived their keeper (thread {}: {named})",
-            counted(count, "process"),
-            counted(found.len(), "attempt"),
-            first.thread
-        );
+        let (attempts, thread) = (counted(found.len(), "attempt"), &first.thread);
+        let message = match count {
+            0 => format!("processes of {attempts} outlived their keeper (thread {thread})"),
+            _ => {
+                format!("{} of {attempts} outlived their keeper (thread {thread}: {named})", counted(count, "process"))
+            }
+        };
         let hint = "`uwf doctor --fix` ends them; so does the next step of the thread, which takes over their result";
         return Ok(vec![DoctorFinding::warn("orphans", message).hint(hint)]);
     }
@@ -52,7 +62,7 @@ pub(super) fn orphans(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFindi
 
 /// Ends the processes of an attempt. Holds the thread's lock meanwhile, so that no step takes them over.
 fn end(home: &Home, orphaned: &OrphanAttempt, grace: Duration) -> Result<DoctorFinding> {
-    let OrphanAttempt { attempt, thread, processes: found } = orphaned;
+    let OrphanAttempt { trail, thread, processes: found } = orphaned;
     let dir = home.thread_dir(thread);
     let has_dir = dir.try_exists().path_context("look at", &dir)?;
     let lock = if has_dir { lock::take_within(home, thread, Duration::ZERO)? } else { None };
@@ -62,14 +72,29 @@ fn end(home: &Home, orphaned: &OrphanAttempt, grace: Duration) -> Result<DoctorF
             format!("a running step of thread {thread} takes care of its processes"),
         ));
     }
-    processes::end_attempt(None, attempt, grace, None);
-    let left = processes::survivors_by_environment(attempt).len();
-    let ended = counted(found.len(), "process");
-    Ok(match left {
-        0 => DoctorFinding::ok("orphans", format!("ended {ended} of thread {thread}")),
-        _ => DoctorFinding::fail("orphans", format!("{left} of {ended} of thread {thread} could not be ended"))
-            .hint("they may belong to another user, or hang in the kernel"),
-    })
+    processes::end_attempt(trail, grace, None);
+    let ended = if found.is_empty() { "the processes".to_owned() } else { counted(found.len(), "process") };
+    let left = processes::known_survivors(trail).len();
+    let message = match left {
+        0 if trail.is_output_held() => format!("a process of thread {thread} could not be ended"),
+        0 => return Ok(DoctorFinding::ok("orphans", format!("ended {ended} of thread {thread}"))),
+        _ => format!("{left} of {ended} of thread {thread} could not be ended"),
+    };
+    Ok(DoctorFinding::fail("orphans", message).hint("they may belong to another user, or hang in the kernel"))
+}
+
+/// Orphans on a system whose processes don't show their attempt. Processes of a thread without files are not found.
+fn orphaned_by_record(home: &Home) -> Result<Vec<OrphanAttempt>> {
+    let mut found = Vec::new();
+    for thread in thread_ids(home) {
+        let Some(attempt) = leftover::without_keeper(home, &thread)? else { continue };
+        let trail = AttemptTrail::of_record(home, &attempt);
+        if processes::has_survivors(&trail) && !is_watched(home, &thread)? {
+            let processes = processes::known_survivors(&trail).into_iter().collect();
+            found.push(OrphanAttempt { trail, thread, processes });
+        }
+    }
+    Ok(found)
 }
 
 fn orphaned(home: &Home) -> Result<Vec<OrphanAttempt>> {
@@ -85,7 +110,10 @@ fn orphaned(home: &Home) -> Result<Vec<OrphanAttempt>> {
             attempts.entry((attempt, thread)).or_default().push(pid);
         }
     }
-    let orphaned = |((attempt, thread), processes)| OrphanAttempt { attempt, thread, processes };
+    let orphaned = |((attempt, thread), processes): ((String, ThreadId), Vec<u32>)| {
+        let trail = AttemptTrail::of_id(&attempt);
+        OrphanAttempt { trail, thread, processes }
+    };
     Ok(attempts.into_iter().map(orphaned).collect())
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use json_cas::NodeHash;
+use uwf_platform::host;
 
 use super::link::StoredStep;
 use super::{BegunAttempt, StepInProgress};
@@ -30,7 +31,8 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
         let broker = broker.inspect_err(|_| files.release())?;
         let ended = agent_process::run(&job, broker, signals, |pid| {
             let (started_at, waited_ms) = (Some(ids::now_ms()), u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
-            let started = AttemptProcess { attempt: opened.attempt.clone(), pid, started_at, waited_ms };
+            let birth = host().birth(pid).filter(|_| !host().shows_environments());
+            let started = AttemptProcess { attempt: opened.attempt.clone(), pid, started_at, waited_ms, birth };
             recorded::started(self.home, &opened.thread, started)
         });
         drop(places);
