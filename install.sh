@@ -24,7 +24,7 @@ target() {
     released="uwf is released for Linux on x86_64 and aarch64"
     case $(uname -s) in
         Linux) ;;
-        Darwin) fail "uwf does not run on macOS; $released" ;;
+        Darwin) fail "$released; on macOS, build it: cargo install --git https://github.com/uncaged/uwf uwf" ;;
         CYGWIN* | MINGW* | MSYS* | Windows*)
             fail "uwf does not run on Windows; run this in WSL (https://learn.microsoft.com/windows/wsl/install)"
             ;;

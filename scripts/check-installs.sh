@@ -239,7 +239,7 @@ END
         chmod +x "$dir/uname-$platform/uname"
         status=0
         clean_path=$dir/uname-$platform:$default_path run_installer "on-$platform" whole sh || status=$?
-        failed_cleanly "on-$platform" "$status" 'does not run on\|this machine is riscv64'
+        failed_cleanly "on-$platform" "$status" 'does not run on\|on macOS, build it\|this machine is riscv64'
     done
 }
 

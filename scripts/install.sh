@@ -20,6 +20,7 @@ for part in "$@"; do
     case $part in
         dependencies | docs) programs+=(python3); scripts+=(checkers.sh) ;;
         forge) programs+=(npm) ;;
+        macos) programs+=(curl python3); scripts+=(macos.sh) ;;
         installs) programs+=(python3 npm busybox curl lintian ruby shellcheck); scripts+=(packagers.sh) ;;
         deploy) programs+=(python3 buildah curl docker-compose systemd-analyze) ;;
         tools) programs+=(python3 bwrap strace faketime nginx openssl ssh-keygen); scripts+=(otel-collector.sh) ;;

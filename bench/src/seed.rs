@@ -352,5 +352,9 @@ fn workflow(home: &Home) -> Result<Workflow> {
 /// When the system refuses.
 pub fn sync_disk(dir: &Path) -> Result<()> {
     let handle = fs::File::open(dir).map_err(Error::with_path("open", dir))?;
-    rustix::fs::syncfs(&handle).map_err(|errno| Error::with_path("sync", dir)(errno.into()))
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&handle).map_err(|errno| Error::with_path("sync", dir)(errno.into()))?;
+    #[cfg(not(target_os = "linux"))]
+    handle.sync_all().map_err(Error::with_path("sync", dir))?;
+    Ok(())
 }

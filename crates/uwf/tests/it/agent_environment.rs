@@ -37,6 +37,7 @@ fn a_mapping_sets_variables_and_passes_secrets_on() {
 
 /// Also where no store is shared, and nobody has called it a secret. Keys of a store that is not used stay what they are: variables.
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn temporal_key_reaches_only_agents_naming_it() {
     let home = home();
     home.script("teller", "#!/bin/sh\ncat > /dev/null\nenv > \"env-$1.txt\"\ntr '\\0' '\\n' < /proc/$PPID/environ >> \"env-$1.txt\"\necho '{\"n\": 1}'\n");

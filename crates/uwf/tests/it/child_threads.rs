@@ -326,6 +326,7 @@ fn child_agents_get_only_their_own_secrets() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn intermediate_process_holds_only_secrets_agents_need() {
     let home = staffed();
     home.config(&format!(

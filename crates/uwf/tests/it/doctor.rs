@@ -77,6 +77,7 @@ fn an_empty_root_works_and_is_not_made() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs setsid")]
 fn each_trouble_is_a_finding_of_its_own() {
     let home = home();
     home.script("hermes", "#!/bin/sh\n(trap '' TERM; exec sleep 300) &\nwait\n");
@@ -242,6 +243,7 @@ fn working(home: &TestHome) -> (String, std::process::Child, [String; 2]) {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs setsid")]
 fn fix_ends_only_agents_of_dead_keepers() {
     let (dead, live) = (home(), home());
     let (thread, mut window, orphans) = working(&dead);

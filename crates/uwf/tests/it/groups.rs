@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use uwf_testing::TestHome;
+use uwf_testing::processes::is_alive;
 
 use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::group_runs::runs;
@@ -186,10 +187,10 @@ fn kill_of_the_parent_ends_all_branches() {
     step.wait().unwrap();
     let pid = fs::read_to_string(home.work().join("pid")).unwrap();
     let begun = Instant::now();
-    while std::path::Path::new(&format!("/proc/{}", pid.trim())).exists() && begun.elapsed() < Duration::from_secs(20) {
+    while is_alive(pid.trim()) && begun.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert!(!std::path::Path::new(&format!("/proc/{}", pid.trim())).exists(), "the agent of a branch is left");
+    assert!(!is_alive(pid.trim()), "the agent of a branch is left");
     assert_eq!(home.json(&["thread", "list"]), json!([]), "group and branches have ended");
 }
 

@@ -178,7 +178,7 @@ fn a_directory_that_cannot_be_written_is_named() {
     if fs::write(path.join("probe"), "").is_err() {
         assert_eq!(home.uwf(&["init", "workspace", "project"]).code, Some(74));
     }
-    let ran = home.uwf(&["init", "workspace", "/proc/nothing"]);
+    let ran = home.uwf(&["init", "workspace", "/dev/null/nothing"]);
     assert_eq!(ran.code, Some(74), "{}", ran.transcript());
 }
 

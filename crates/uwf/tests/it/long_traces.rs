@@ -145,6 +145,7 @@ mod campaigns {
     const LARGEST_MB: f64 = 80.0;
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
     fn server_sends_only_new_turns_to_followers() {
         let home = home();
         home.worker("output: json", WAITING);
@@ -168,6 +169,7 @@ mod campaigns {
     }
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
     fn server_reads_only_new_trace_data() {
         let home = home();
         home.worker("output: json", WAITING);

@@ -253,6 +253,7 @@ fn feedback_continues_conversation_and_accepts_frontmatter() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn the_key_is_seen_by_nobody_else() {
     let server = LlmServer::start([
         ScriptedAnswer::call("shell_exec", json!({ "command": "env; cat /proc/$PPID/cmdline; grep -rl sk-scripted . ; true" }))

@@ -1,5 +1,6 @@
 //! Sandboxes of agents: a hostile program tries everything, with and without one.
 
+#[cfg(target_os = "linux")]
 mod with_tools;
 
 use std::collections::BTreeMap;
@@ -148,6 +149,7 @@ impl Tries {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "a sandbox of Linux")]
 fn hostile_program_succeeds_without_sandbox() {
     let tries = tries(home(), None);
     assert_eq!(tries.ran.code, Some(0), "{}", tries.ran.transcript());
@@ -157,6 +159,7 @@ fn hostile_program_succeeds_without_sandbox() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "a sandbox of Linux")]
 fn landlock_refuses_hostile_program() {
     let home = home();
     break_bubblewrap(&home);
@@ -208,6 +211,7 @@ fn check_ends(home: &TestHome) {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "a sandbox of Linux")]
 fn landlock_leaves_ending_to_keeper() {
     let home = home();
     break_bubblewrap(&home);

@@ -71,7 +71,7 @@ fn schema_needs_neither_root_nor_valid_config() {
     assert_eq!(home.uwf(&["schema", "workflow"]).code, Some(0));
     let mut command = home.command(&["schema", "workflow"]);
     let ran: uwf_testing::FinishedRun =
-        command.env("UNCAGED_WORKFLOW_STORAGE_ROOT", "/proc/nowhere").output().unwrap().into();
+        command.env("UNCAGED_WORKFLOW_STORAGE_ROOT", "/dev/null/nowhere").output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 

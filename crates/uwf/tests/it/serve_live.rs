@@ -213,6 +213,7 @@ fn allow_sockets() {
 
 /// Half of them listen to the thread, half to the list.
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn a_thousand_clients_each_get_a_step() {
     allow_sockets();
     let (home, thread) = counting(2);

@@ -48,6 +48,7 @@ fn server_raises_its_limit_but_not_for_children() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn a_machine_that_connects_raises_its_limit_too() {
     let home = home();
     let args = ["--name", "laptop", "--gateway", "http://127.0.0.1:1"];
@@ -59,6 +60,7 @@ fn a_machine_that_connects_raises_its_limit_too() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn server_at_limit_idles_until_clients_leave() {
     let home = home();
     let server = TestServer::start_limited(&home, &[], "-n 64");

@@ -229,8 +229,7 @@ fn wait_for(path: &Path) {
 
 /// Whether the process named in a file is alive, and not only waiting to be reaped.
 fn is_alive(pid: &Path) -> bool {
-    let stat = format!("/proc/{}/stat", fs::read_to_string(pid).unwrap().trim());
-    fs::read_to_string(stat).is_ok_and(|stat| !stat.rsplit(')').next().unwrap().starts_with(" Z"))
+    uwf_testing::processes::is_alive(fs::read_to_string(pid).unwrap().trim())
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use uwf_platform::host;
 use uwf_testing::{FinishedRun, TestHome, counting_workflow};
 
 use super::{Whole, each};
@@ -40,8 +41,12 @@ impl Thing {
         }
         fs::remove_file(path).unwrap();
         match self {
-            Thing::Fifo => mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap(),
-            Thing::Socket => mknodat(CWD, path, FileType::Socket, Mode::RUSR | Mode::WUSR, 0).unwrap(),
+            Thing::Fifo => assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+            Thing::Socket => {
+                let dir = host().short_directory(path.parent().unwrap()).unwrap();
+                // The file stays.
+                drop(UnixListener::bind(dir.path().join(path.file_name().unwrap())).unwrap());
+            }
             Thing::Device => symlink("/dev/zero", path).unwrap(),
             Thing::Sparse => {}
         }

@@ -118,6 +118,7 @@ fn key_split_by_invisible_characters_is_redacted() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn step_processes_have_no_key_in_arguments() {
     let script = "#!/bin/sh\ncat > /dev/null\ncat /proc/[0-9]*/cmdline 2> /dev/null | tr '\\0' ' ' > cmdlines\necho '{\"n\": 1}'\n";
     let (home, thread) = trusted(script, "json");
@@ -170,6 +171,7 @@ fn is_held(home: &TestHome, secret: &str) -> bool {
 
 /// It is in the environment of whoever runs `uwf`. An agent that is not given it finds it there all the same.
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "needs what only Linux shows of processes")]
 fn environment_key_withheld_from_agent_is_redacted() {
     // The processes it descends from: its keeper has the key.
     let finds = "up=$PPID; key=\n\
