@@ -205,3 +205,121 @@ impl TokenSums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::ModelPrice;
+
+    const PRICE: ModelPrice = ModelPrice { input: 1.0, output: 4.0, cached: None, cache_write: None, reasoning: None };
+
+    fn counted(input: u64, output: u64, cost: Option<f64>) -> AttemptUsage {
+        let tokens = TokenCounts { input: Some(input), output: Some(output), cost, ..TokenCounts::default() };
+        AttemptUsage { tokens: Some(tokens), duration_ms: 1500, ..AttemptUsage::default() }
+    }
+
+    fn sum<'p>(runs: impl IntoIterator<Item = (AttemptUsage, Option<PriceQuote<'p>>)>) -> SpendingTotals {
+        let mut spent = SpendingTotals::default();
+        runs.into_iter().for_each(|(run, agent)| spent.add(&run, RunPrices { agent, reading: None }));
+        spent
+    }
+
+    #[test]
+    fn a_reading_has_its_own_price() {
+        let reading = ExtractionUsage { tokens: counted(1_000_000, 0, None).tokens, is_partial: false };
+        let run = AttemptUsage { reading: Some(reading), ..counted(10, 10, Some(0.5)) };
+        let priced = RunPrices {
+            agent: None,
+            reading: Some(PriceQuote { price: &PRICE, currency: "USD", source: MoneySource::Prices }),
+        };
+        let mut spent = SpendingTotals::default();
+        spent.add(&run, priced);
+        assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 0, BTreeMap::from([("USD", 1.5)])));
+        assert_eq!((run.amount(priced).cost, run.amount(priced).tokens), (1.5, 1_000_020));
+        let mut spent = SpendingTotals::default();
+        spent.add(&run, RunPrices::default());
+        assert_eq!((spent.steps, spent.cost_unknown, spent.by_currency()), (1, 1, BTreeMap::from([("USD", 0.5)])));
+        let mut alone = SpendingTotals::default();
+        spent.add(&AttemptUsage { is_free: true, ..run.clone() }, RunPrices::default());
+        alone.add_reading(run.reading.as_ref().unwrap(), priced.reading);
+        assert_eq!((spent.cost_unknown, alone.steps, alone.cost_unknown), (2, 0, 0), "a free agent's reading costs");
+    }
+
+    #[test]
+    fn cost_uses_provider_figure_before_prices() {
+        let price = Some(PriceQuote { price: &PRICE, currency: "EUR", source: MoneySource::Prices });
+        let spent = sum([
+            (counted(1_000_000, 0, Some(0.25)), price),
+            (counted(1_000_000, 500_000, None), price),
+            (counted(10, 10, Some(0.5)), None),
+        ]);
+        assert_eq!(
+            serde_json::to_value(&spent).unwrap(),
+            json!({
+                "steps": 3,
+                "failedAttempts": 0,
+                "tokens": { "input": 2_000_010, "cached": null, "output": 500_010, "reasoning": null },
+                "tokensUnknown": 0,
+                "cost": [
+                    { "currency": "EUR", "amount": 3.0, "from": "prices" },
+                    { "currency": "USD", "amount": 0.75, "from": "provider" },
+                ],
+                "costUnknown": 0,
+                "durationMs": 4500,
+            })
+        );
+        assert_eq!(spent.by_currency(), BTreeMap::from([("EUR", 3.0), ("USD", 0.75)]));
+    }
+
+    #[test]
+    fn cost_text_marks_unknown_parts() {
+        let text = |runs: &[Option<f64>]| sum(runs.iter().map(|cost| (counted(1, 1, *cost), None))).cost_text();
+        assert_eq!(
+            [text(&[]), text(&[None]), text(&[Some(0.5)]), text(&[Some(0.5), None])],
+            ["$0.00", "unknown", "$0.50", "≥ $0.50"]
+        );
+    }
+
+    #[test]
+    fn parts_sum_to_whole() {
+        let price = Some(PriceQuote { price: &PRICE, currency: "EUR", source: MoneySource::Prices });
+        let runs =
+            || [(counted(3, 4, Some(0.5)), price), (counted(5, 6, None), price), (AttemptUsage::default(), None)];
+        let mut parts = SpendingTotals::default();
+        runs().into_iter().for_each(|run| parts.merge(sum([run])));
+        assert_eq!(parts, sum(runs()));
+    }
+
+    #[test]
+    fn unknown_figures_count_as_unknown_not_zero() {
+        let price = Some(PriceQuote { price: &PRICE, currency: "USD", source: MoneySource::Prices });
+        let failed = AttemptUsage { has_failed: true, ..AttemptUsage::default() };
+        let partial = AttemptUsage { is_partial: true, ..counted(5, 5, None) };
+        let half = AttemptUsage {
+            tokens: Some(TokenCounts { input: Some(7), ..TokenCounts::default() }),
+            ..AttemptUsage::default()
+        };
+        let nonsense = counted(1, 1, Some(f64::NAN));
+        let spent =
+            sum([(counted(3, 4, None), None), (failed, price), (partial, price), (half, price), (nonsense, None)]);
+        assert_eq!((spent.steps, spent.failed_attempts), (4, 1));
+        assert_eq!(spent.tokens, TokenSums { input: Some(16), output: Some(10), ..TokenSums::default() });
+        assert_eq!((spent.tokens_unknown, spent.cost_unknown), (3, 5));
+        assert_eq!(spent.by_currency(), BTreeMap::from([("USD", 25.0 / 1e6)]), "what is known of the partial one");
+    }
+
+    #[test]
+    fn steps_without_model_cost_known_zero() {
+        let spent = sum([(AttemptUsage { is_free: true, duration_ms: 9, ..AttemptUsage::default() }, None)]);
+        assert_eq!(spent, SpendingTotals { steps: 1, duration_ms: 9, ..SpendingTotals::default() });
+    }
+
+    #[test]
+    fn a_whole_cost_without_every_count_is_known() {
+        let tokens = Some(TokenCounts { cost: Some(0.1), ..TokenCounts::default() });
+        let spent = sum([(AttemptUsage { tokens, ..AttemptUsage::default() }, None)]);
+        assert_eq!((spent.tokens_unknown, spent.cost_unknown), (1, 0));
+    }
+}
