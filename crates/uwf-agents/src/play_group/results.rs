@@ -29,7 +29,8 @@ impl<'h> BranchErrors<'h> {
     pub(super) fn push(&mut self, branch: &str, thread: &ThreadId, error: Error) {
         // These continue only the branch, but the thread above continues all.
         let [wait, other_agent] = Error::limit_hints(thread.as_str());
-        let own = [retry_hint(thread), wait, other_agent, agent_hint(thread)];
+        let retry = Error::retry_hint(thread.as_str());
+        let own = [retry_hint(thread), retry, wait, other_agent, agent_hint(thread)];
         let hints = error.hints.into_iter().filter(|hint| !own.contains(hint)).collect();
         let stopped = StoppedBranch {
             path: format!("{}.{branch}", self.group),

@@ -66,7 +66,11 @@ fn every_part_has_a_job() {
     assert!(parts.contains(&"browser"), "{parts:?}");
     let workflow = yaml(&repository().join(".github/workflows/test.yml"));
     let jobs = workflow["jobs"]["part"]["strategy"]["matrix"]["part"].as_array().unwrap();
-    assert_eq!(*jobs, parts);
+    // Type checks for macOS need Debian, and this job has macOS itself.
+    let systems = workflow["jobs"]["test"]["strategy"]["matrix"]["runner"].as_array().unwrap();
+    assert!(systems.iter().any(|system| system.as_str().unwrap().starts_with("macos-")), "{systems:?}");
+    let others: Vec<&str> = parts.iter().copied().filter(|part| *part != "macos").collect();
+    assert_eq!(*jobs, others);
     for file in [".ci/run", "CONTRIBUTING.md"] {
         let text = fs::read_to_string(repository().join(file)).unwrap();
         let missing: Vec<&&str> = parts.iter().filter(|part| !text.contains(&format!("--{part}"))).collect();

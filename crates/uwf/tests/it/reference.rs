@@ -83,6 +83,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("schedule create", "schedule"),
     ("schedule list", "schedule"),
     ("schedule rm", "schedule"),
+    ("schedule show", "schedule"),
     ("schedule start", "schedule"),
 ];
 

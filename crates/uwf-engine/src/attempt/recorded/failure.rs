@@ -122,6 +122,12 @@ impl Error {
             ),
         ]
     }
+
+    /// The hint for a person about a thread whose agent failed.
+    #[must_use]
+    pub fn retry_hint(thread: &str) -> String {
+        format!("`uwf thread retry {thread}` repeats the step; `--agent NAME` lets another agent play it")
+    }
 }
 
 /// The notice in the last lines of a text.

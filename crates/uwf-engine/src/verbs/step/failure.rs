@@ -309,5 +309,5 @@ fn with_way_on(error: Error, thread: &str) -> Error {
     if error.hints.iter().any(|hint| commands.iter().any(|command| hint.contains(command))) {
         return error;
     }
-    error.hint(format!("`uwf thread retry {thread}` repeats the step; `--agent NAME` lets another agent play it"))
+    error.hint(Error::retry_hint(thread))
 }
