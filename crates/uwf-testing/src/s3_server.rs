@@ -148,8 +148,14 @@ impl S3Server {
     /// # Panics
     /// If it does not start.
     pub fn restart(&mut self) {
+        let begun = Instant::now();
         self.process = spawn(self.kind, &self.dir, &self.ports);
-        assert!(self.answers(), "it does not start again");
+        while !self.answers() {
+            assert!(begun.elapsed() < PATIENCE, "it does not start again");
+            // Another process may have had one of its ports for a moment.
+            std::thread::sleep(Duration::from_millis(200));
+            self.process = spawn(self.kind, &self.dir, &self.ports);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! so it inherits orphans. They are also known by the inherited `UWF_ATTEMPT`, even after the keeper that started them has died. On macOS
 //! they are known by the unique ids of their parents and by their groups. Elsewhere only the process group is ended.
 //!
-//! Where no process is recognized by its environment, [`AttemptTrail`] has further evidence: every process of an attempt that has its
+//! Where no process is recognized by its environment, `AttemptTrail` has further evidence: every process of an attempt that has its
 //! stderr holds a lock on that file. So uwf never takes an attempt for ended that isn't, and never signals a process of another one.
 
 mod table;
