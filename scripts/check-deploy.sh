@@ -27,11 +27,12 @@ trap finish EXIT
 image() { buildah --storage-driver vfs --root "$dir/images" --runroot "$dir/run" "$@"; }
 
 check_services() {
-    local unit
+    local unit instance
     for unit in deploy/systemd/*@.service; do
         # An instance for this user, of the program that is there.
-        sed "s|/usr/bin/uwf |$program |" "$unit" > "$dir/$(basename "${unit/@/@$(id -un)}")"
-        grep -q "$program" "$dir"/uwf-*.service || fail "$unit does not start /usr/bin/uwf"
+        instance=$dir/$(basename "${unit/@/@$(id -un)}")
+        sed "s|/usr/bin/uwf |$program |" "$unit" > "$instance"
+        grep -q "ExecStart=$program" "$instance" || fail "$unit does not start /usr/bin/uwf"
     done
     systemd-analyze verify "$dir"/uwf-*.service
     # Each option that they give exists.

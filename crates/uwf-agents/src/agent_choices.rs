@@ -2,14 +2,14 @@
 
 pub mod command_permission;
 
-use std::path::PathBuf;
-
 use durable_files::regular;
 use serde_json::{Value, json};
 use uwf_core::config::{AgentConfig, UwfConfig};
 use uwf_core::model_option;
 use uwf_engine::attempt::agents::BUILT_IN_PREFIX;
 use uwf_engine::attempt::program;
+
+use crate::trace::codex_session::codex_home;
 
 const CODEX: &str = "codex";
 
@@ -176,9 +176,7 @@ impl KnownAgentEntry {
 
 /// The model in codex's own configuration. Codex doesn't report which model it used, so without it the cost is unknown.
 fn codex_model() -> Option<String> {
-    let home = std::env::var_os("CODEX_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(std::env::home_dir()?.join(".codex")))?;
-    let text = regular::read_to_string(&home.join("config.toml"), regular::MAX_TEXT).ok()?;
+    let text = regular::read_to_string(&codex_home()?.join("config.toml"), regular::MAX_TEXT).ok()?;
     top_level_model(&text)
 }
 

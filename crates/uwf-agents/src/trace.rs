@@ -6,7 +6,7 @@
 
 mod claude;
 mod codex;
-mod codex_session;
+pub(crate) mod codex_session;
 mod cursor;
 mod ending;
 pub(crate) mod follow;

@@ -126,6 +126,11 @@ pub trait HostSystem: Sync {
         Vec::new()
     }
 
+    /// Whether [`HostSystem::has_open`] has an answer.
+    fn shows_open_files(&self) -> bool {
+        false
+    }
+
     /// Whether a process has a file open, under any name; `None` on a system that does not say.
     ///
     /// # Errors
@@ -202,5 +207,30 @@ pub trait HostSystem: Sync {
     /// When the path cannot be read.
     fn network_file_system(&self, _path: &Path) -> io::Result<Option<String>> {
         Ok(None)
+    }
+}
+
+/// Promises of every system that is more than POSIX.
+#[cfg(all(test, any(target_os = "linux", target_os = "macos")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_files_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        let _open = File::create(&one).unwrap();
+        std::fs::write(&other, "").unwrap();
+        let own = std::process::id();
+        assert_eq!(native().has_open(own, &one).unwrap(), Some(true));
+        assert_eq!(native().has_open(own, &other).unwrap(), Some(false));
+        assert_eq!(native().has_open(u32::MAX, &other).unwrap(), Some(false));
+        assert!(native().has_open(own, &dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn boot_is_identified() {
+        let id = native().boot_id().unwrap().unwrap();
+        assert!(id.len() == 36 && native().boot_id().unwrap() == Some(id));
     }
 }

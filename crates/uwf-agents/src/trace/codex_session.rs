@@ -36,10 +36,8 @@ pub(super) struct CodexSession {
 impl CodexSession {
     /// The session of a run that begins now, and continues this one, if any.
     pub(super) fn begin(continued: Option<&str>) -> CodexSession {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = set("CODEX_HOME").or_else(|| Some(set("HOME")?.join(".codex")));
         let mut session = CodexSession {
-            dir: home.map(|home| home.join("sessions")),
+            dir: codex_home().map(|home| home.join("sessions")),
             looks: 0,
             path: None,
             read: 0,
@@ -100,6 +98,12 @@ impl CodexSession {
         };
         ParsedTrace { model: trace.model.or(self.counts.model), tokens, ..trace }
     }
+}
+
+/// The directory in which codex keeps its configuration and its sessions.
+pub(crate) fn codex_home() -> Option<PathBuf> {
+    let named = std::env::var_os("CODEX_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+    named.or_else(|| Some(std::env::home_dir()?.join(".codex")))
 }
 
 /// The counts without those before.

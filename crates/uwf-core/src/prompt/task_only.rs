@@ -33,7 +33,7 @@ fn with_frame<E>(
     let (start, left_out) = head(task, divided.for_task);
     let mark = if left_out > 0 { task_mark(left_out) } else { String::new() };
     let mut text = format!("{start}{mark}\n{frame}");
-    // The agent begins anew, although the parent's thread may have steps of the role.
+    // Here the agent works for the first time, even if the parent's thread has steps of the role.
     let first = PromptInput { own: None, ..*asked };
     let PromptSteps { steps, note } = parts(&first, &divided, PromptCuts { task: left_out > 0, input: cuts_input });
     if !steps.is_empty() || note.is_some() {

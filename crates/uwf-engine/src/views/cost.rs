@@ -1,8 +1,8 @@
 //! `thread cost`: the costs of threads, from the details of their steps and of failed attempts.
 //!
 //! Each step takes two reads: its node and its detail. Its turns are also read if the detail has no tokens, or if a model read the answer.
-//! Each failed attempt takes one read, and one for each of its turns. An attempt in progress counts with what its trace says so far. A step that several threads share is read once, and counts once in
-//! the total.
+//! Each failed attempt takes one read, and one for each of its turns. An attempt in progress counts with what its trace says so far. A step
+//! that several threads share is read once, and counts once in the total.
 
 mod attempt_times;
 mod csv;

@@ -4,11 +4,10 @@ mod family;
 mod filter;
 mod folding;
 mod memory;
+mod order;
 mod search;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::iter::Peekable;
-use std::vec::IntoIter;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use json_cas::NodeHash;
 use schemars::JsonSchema;
@@ -24,9 +23,11 @@ pub use self::filter::ThreadFilter;
 pub use self::folding::BranchCounts;
 use self::folding::BranchFolds;
 use self::memory::HeadSummaryCaches;
+pub use self::order::in_families;
+use self::order::{OrderedRows, began_at, newness};
 pub use self::search::TaskMemory;
 use self::search::ThreadSearch;
-use crate::attempt::child_threads::{self, kinship::ThreadOrder};
+use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, PeerActivity};
 use crate::attempt::settings;
 use crate::error::Result;
@@ -256,7 +257,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let mut matching = rows.len();
     let mut folds = filter.folds_branches.then(|| BranchFolds::new(home, filter, states, &rows));
     let (mut page, mut folded) = (Vec::new(), 0);
-    let mut rows = OrderedRows { home, next: VecDeque::new(), rest: rows.into_iter().peekable() };
+    let mut rows = OrderedRows::new(home, rows);
     rows.skip(filter.offset, &mut family);
     while page.len() < filter.limit.unwrap_or(usize::MAX)
         && let Some(mut row) = rows.next(&mut family)
@@ -278,58 +279,6 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let playing = page.iter().filter(|row| !row.is_finished()).map(|row| &row.thread);
     let branches = folds.map(|folds| playing.map(|thread| (thread.clone(), folds.counts(thread))).collect());
     Ok(ThreadListing { rows: page, matching, counts, folded, branches: branches.unwrap_or_default() })
-}
-
-/// The rows of a listing. Those that began at the same time are sorted when the listing reaches them, because that reads their places.
-struct OrderedRows<'h> {
-    home: &'h Home,
-    /// Rows in order that began at the same time.
-    next: VecDeque<ThreadRow>,
-    rest: Peekable<IntoIter<ThreadRow>>,
-}
-
-impl OrderedRows<'_> {
-    /// Takes the rows out of `rest` that begin at the same time as its first.
-    fn take_equal(&mut self) -> Vec<ThreadRow> {
-        let began_at = |row: &ThreadRow| newness(self.home, row).0;
-        let Some(first) = self.rest.next() else { return Vec::new() };
-        let time = began_at(&first);
-        let mut equal = vec![first];
-        while let Some(row) = self.rest.next_if(|row| began_at(row) == time) {
-            equal.push(row);
-        }
-        equal
-    }
-
-    fn sort(&mut self, mut equal: Vec<ThreadRow>, family: &mut FamilyReader<'_>) {
-        if equal.len() > 1 {
-            let mut keyed: Vec<(ThreadOrder, ThreadRow)> =
-                equal.into_iter().map(|row| (family.order(0, &row.thread, Some(row.head)), row)).collect();
-            keyed.sort_by(|(a, _), (b, _)| a.newest_first(b));
-            equal = keyed.into_iter().map(|(_, row)| row).collect();
-        }
-        self.next = equal.into();
-    }
-
-    fn skip(&mut self, mut count: usize, family: &mut FamilyReader<'_>) {
-        while count > 0 {
-            let equal = self.take_equal();
-            if equal.len() > count || equal.is_empty() {
-                self.sort(equal, family);
-                self.next.drain(..count.min(self.next.len()));
-                return;
-            }
-            count -= equal.len();
-        }
-    }
-
-    fn next(&mut self, family: &mut FamilyReader<'_>) -> Option<ThreadRow> {
-        if self.next.is_empty() {
-            let equal = self.take_equal();
-            self.sort(equal, family);
-        }
-        self.next.pop_front()
-    }
 }
 
 /// Marks stopped child threads, and active ones below them, that the thread above continued without. Unless `all` are requested, they are
@@ -388,43 +337,6 @@ pub fn workflows_shown_as(home: &Home, registry: &Registry, name: &str) -> Resul
     let workflows: BTreeSet<NodeHash> = rows.into_iter().filter_map(|row| row.workflow).collect();
     let mut names = WorkflowNames::from_registry(registry);
     Ok(workflows.into_iter().filter(|hash| names.name(home, *hash).is_some_and(|shown| shown == name)).collect())
-}
-
-/// Positions of the rows of a listing in the order of families, each with the number of its ancestors in the list: children follow their
-/// parents, oldest first, and branches in the order of their group.
-pub fn in_families<'r>(rows: impl IntoIterator<Item = &'r ThreadRow>) -> Vec<(usize, usize)> {
-    let rows: Vec<&ThreadRow> = rows.into_iter().collect();
-    let positions: HashMap<&ThreadId, usize> = rows.iter().enumerate().map(|(at, row)| (&row.thread, at)).collect();
-    let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
-    for (at, row) in rows.iter().enumerate() {
-        let parent = row.parent().and_then(|parent| positions.get(parent)).copied();
-        children.entry(parent).or_default().push(at);
-    }
-    for children in children.iter_mut().filter_map(|(parent, children)| parent.map(|_| children)) {
-        // Rows that began at the same time have the order of their group.
-        children.sort_by_key(|at| (rows[*at].started_at, *at));
-    }
-    let mut open: Vec<(usize, usize)> =
-        children.remove(&None).unwrap_or_default().into_iter().rev().map(|at| (at, 0)).collect();
-    let mut order = Vec::with_capacity(rows.len());
-    while let Some((at, depth)) = open.pop() {
-        order.push((at, depth));
-        open.extend(children.remove(&Some(at)).into_iter().flatten().rev().map(|child| (child, depth + 1)));
-    }
-    // Manually edited records may form a cycle of parents.
-    order.extend(children.into_values().flatten().map(|at| (at, 0)));
-    order
-}
-
-/// Sort key of a listing.
-fn newness(home: &Home, row: &ThreadRow) -> (u64, ThreadId) {
-    (began_at(home, &row.thread, row.changed_at), row.thread.clone())
-}
-
-/// When a thread began, Unix milliseconds: by its id or its record; otherwise by its end, or 0. Without this, ids without a time would
-/// come first, because no ULID has such a high first symbol.
-fn began_at(home: &Home, thread: &ThreadId, ended_at: Option<u64>) -> u64 {
-    record::started_at(home, thread).or(ended_at).unwrap_or(0)
 }
 
 fn counts(rows: &[ThreadRow]) -> BTreeMap<ThreadState, usize> {

@@ -12,12 +12,21 @@ use crate::app::AppState;
 /// Time between two looks at the threads that wait.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// Time before another try, if the threads can't be read.
+const AGAIN: Duration = Duration::from_secs(30);
+
 /// How much later than a run that still lives this server continues a thread.
 const LATER: Duration = Duration::from_secs(1);
 
 /// Watches the threads that wait now, until each has continued.
 pub(crate) async fn watch(app: AppState) {
-    let Ok(mut waiting) = app.read(|home| Ok(waiting::waiting_runs(home)?)).await else { return };
+    // A shared store may be away while the server starts.
+    let mut waiting = loop {
+        match app.read(|home| Ok(waiting::waiting_runs(home)?)).await {
+            Ok(waiting) => break waiting,
+            Err(_) => tokio::time::sleep(AGAIN).await,
+        }
+    };
     while !waiting.is_empty() {
         let looked = app.read(move |home| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(LATER);

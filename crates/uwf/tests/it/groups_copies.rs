@@ -242,7 +242,7 @@ fn keys_that_do_not_belong_together_are_refused() {
         ("play: writer", "play: [writer, last]", "`copies` plays one role, and `play` lists 2"),
         ("pick: judge", "pick: last", "the output of `last` has no `winner`"),
         ("pick: judge", "pick: jugde", "did you mean `judge`?"),
-        ("pick: judge", "pick: somebody", "`pick` of `drafts` names the role `somebody`, which does not exist"),
+        ("pick: judge", "pick: umpire", "`pick` of `drafts` names the role `umpire`, which does not exist"),
         ("pick: judge", "pick: drafts", "the role `drafts` plays itself"),
         ("pick: judge", "pick: \"steps[\"", "`pick` is neither a role nor an expression"),
         ("pick: judge", "pick: judge\n    files: shared", "`files: shared` needs `max: 1`"),

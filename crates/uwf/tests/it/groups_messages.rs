@@ -162,7 +162,7 @@ fn run_says_once_why_inner_branches_stopped() {
     assert!(lines.len() == 1 && !lines[0].contains("exited"), "{}", ran.stderr);
 }
 
-/// The role was played in the thread of the group before. But the agent of the branch begins anew.
+/// An earlier step of the parent's thread has this role. The agent of the branch still works for the first time.
 #[test]
 fn first_prompt_of_a_branch_is_no_return() {
     let home = panel(&[]);

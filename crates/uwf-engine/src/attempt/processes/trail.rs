@@ -17,9 +17,12 @@ const LOCK_TRIES: u32 = 50;
 /// Time between two tries.
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-/// Locks the file that becomes the stderr of an agent. The lock lasts until no process has this descriptor, so it shows whether a process of
-/// the attempt is alive, and no restart of the machine leaves it behind.
+/// Locks the file that becomes the stderr of an agent, on a system that does not recognize its processes otherwise. The lock lasts until no
+/// process has this descriptor, so it shows whether a process of the attempt is alive, and no restart of the machine leaves it behind.
 pub(crate) fn hold_output(stderr: &File) {
+    if host().shows_environments() {
+        return;
+    }
     for _ in 0..LOCK_TRIES {
         match stderr.try_lock() {
             Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),

@@ -24,7 +24,7 @@ const KIND: &str = "delivery.";
 /// How long a delivery is remembered. GitHub repeats deliveries for 3 days.
 const KEPT: Duration = Duration::from_hours(30 * 24);
 
-/// What a delivery has done.
+/// The effect of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum DeliveryNote {
