@@ -42,30 +42,38 @@ fail() { echo "check-older.sh: $1" >&2; cat "$dir/out" >&2; exit 1; }
 must() { "$@" > "$dir/out" 2>&1 || fail "$* failed"; }
 field() { sed -n "s/.*\"$1\":\"\\([^\"]*\\)\".*/\\1/p" "$dir/out" | head -n 1; }
 
-must "$newer" init workflow compare --template map
-must "$newer" run compare -p 'Compare them' --agent 'uwf-mock .workflows/mock/compare.yaml' --format json
-thread=$(field thread) head=$(field head)
-must "$newer" thread fork "$thread" --from-role work
-active=$(field thread)
-must "$newer" thread verify "$thread"
-digest=$(field digest)
+# A finished thread of the template $1, which it was forked from at the role $2, is used by both programs.
+check() {
+    local template=$1 role=$2 thread head active digest command
+    must "$newer" init workflow "$template" --template "$template"
+    must "$newer" run "$template" -p 'Do it' --agent "uwf-mock .workflows/mock/$template.yaml" --format json
+    thread=$(field thread) head=$(field head)
+    must "$newer" thread fork "$thread" --from-role "$role"
+    active=$(field thread)
+    must "$newer" thread verify "$thread"
+    digest=$(field digest)
 
-for command in "thread list --all" "thread show $thread" "thread steps $thread" "thread read $thread" "thread cost $thread" \
-    "cas walk $head" "thread show $active" "cas gc" "doctor --offline"; do
-    # shellcheck disable=SC2086
-    must "$older" $command
-done
-must "$older" thread verify "$thread"
-[ "$(field digest)" = "$digest" ] || fail "another digest than $digest"
-if "$older" thread step "$active" > "$dir/out" 2>&1; then fail "the older uwf steps a thread with a group"; fi
+    for command in "thread list --all" "thread show $thread" "thread steps $thread" "thread read $thread" "thread cost $thread" \
+        "cas walk $head" "thread show $active" "cas gc" "doctor --offline"; do
+        # shellcheck disable=SC2086
+        must "$older" $command
+    done
+    must "$older" thread verify "$thread"
+    [ "$(field digest)" = "$digest" ] || fail "another digest than $digest"
+    if "$older" thread step "$active" > "$dir/out" 2>&1; then fail "the older uwf steps a thread of $template"; fi
 
-mkdir copied
-must "$older" store copy . "$dir/copied"
-# It fails, because the recorded digest stays on the other machine.
-UNCAGED_WORKFLOW_STORAGE_ROOT=$dir/copied "$newer" thread verify "$thread" > "$dir/out" 2>&1 || true
-[ "$(field digest)" = "$digest" ] || fail "the copy has another digest than $digest"
+    mkdir "copied-$template"
+    must "$older" store copy . "$dir/copied-$template"
+    # It fails, because the recorded digest stays on the other machine.
+    UNCAGED_WORKFLOW_STORAGE_ROOT=$dir/copied-$template "$newer" thread verify "$thread" > "$dir/out" 2>&1 || true
+    [ "$(field digest)" = "$digest" ] || fail "the copy has another digest than $digest"
 
-# Nothing was swept that the newer program needs, and the refused step left nothing behind.
-must "$newer" thread verify "$thread"
-must "$newer" run "$active"
-echo "A uwf without groups lists, verifies, walks, sweeps and copies a thread with a group, and does not step it."
+    # Nothing was swept that the newer program needs, and the refused step left nothing behind.
+    must "$newer" thread verify "$thread"
+    must "$newer" run "$active"
+}
+
+check map work
+check review-panel reviews
+check best-of drafts
+echo "A uwf without groups lists, verifies, walks, sweeps and copies threads with groups, and does not step them."

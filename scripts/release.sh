@@ -1,17 +1,25 @@
 #!/usr/bin/env bash
 # Builds uwf as it is released, one static file, and packs it with scripts/package.sh.
-# Usage: scripts/release.sh [--program] [TARGET]
-#   TARGET     that of this machine unless given
-#   --program  packs nothing and prints where the program is
+# Usage: scripts/release.sh [--program] [--workspace DIR] [TARGET]
+#   TARGET           the target to build for; by default, this machine's
+#   --program        packs nothing and prints where the program is
+#   --workspace DIR  builds another workspace, with the versions that are already downloaded
 # Cargo's target directory is CARGO_TARGET_DIR, or target; the packages are put into its subdirectory dist.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-pack=yes
-if [ "${1:-}" = --program ]; then
-    pack=
+pack=yes workspace=(--locked)
+while [[ "${1:-}" == --* ]]; do
+    case $1 in
+        --program) pack= ;;
+        --workspace)
+            workspace=(--offline --manifest-path "${2:?usage: scripts/release.sh --workspace DIR}/Cargo.toml")
+            shift
+            ;;
+        *) echo "release.sh: unknown option $1" >&2; exit 64 ;;
+    esac
     shift
-fi
+done
 target_dir=${CARGO_TARGET_DIR:-target}
 target=${1:-$(rustc --print host-tuple)}
 case $target in
@@ -20,7 +28,7 @@ case $target in
 esac
 
 RUSTFLAGS="-C target-feature=+crt-static -C relocation-model=static" \
-    cargo build --release --locked -p uwf --features s3,postgres,temporal --target "$target"
+    cargo build --release "${workspace[@]}" -p uwf --features s3,postgres,temporal --target "$target"
 program=$target_dir/$target/release/uwf
 
 # A program that needs a dynamic linker would not run on every distribution.

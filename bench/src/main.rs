@@ -28,6 +28,9 @@ struct Args {
     /// Measure this `uwf` instead of building one as it is released.
     #[arg(long, value_name = "PROGRAM")]
     uwf: Option<PathBuf>,
+    /// Measure the starts of this `uwf`, too: one from `cargo install`.
+    #[arg(long, value_name = "PROGRAM")]
+    installed: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<()> {
     let sizes = if args.quick { BenchSizes::quick() } else { BenchSizes::full(usize::from(args.runs)) };
-    let programs = ProgramPaths::find(args.uwf.as_deref())?;
+    let programs = ProgramPaths::find(args.uwf.as_deref())?.with_installed(args.installed.as_deref())?;
     let parent = args.dir.clone().unwrap_or_else(|| programs.build_dir().to_owned());
     let dir = tempfile::TempDir::with_prefix_in("uwf-bench-", &parent)
         .map_err(Error::with_path("create a directory in", &parent))?;

@@ -95,6 +95,12 @@ impl BenchRoot {
         Ok(BenchRoot { home: Home::open(root, &programs.uwf), workspace })
     }
 
+    /// The same place, measured with another `uwf`.
+    #[must_use]
+    pub fn with_program(self, uwf: &Path) -> BenchRoot {
+        BenchRoot { home: Home::open(self.home.root().to_owned(), uwf), workspace: self.workspace }
+    }
+
     /// `uwf` on this root.
     pub fn uwf(&self, args: &[&str]) -> Command {
         let mut command = Command::new(self.home.bin());

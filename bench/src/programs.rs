@@ -13,6 +13,8 @@ const RELEASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/release.s
 pub struct ProgramPaths {
     /// The command that is measured.
     pub uwf: PathBuf,
+    /// The command as `cargo install` makes it, if it is measured beside the other.
+    pub installed: Option<PathBuf>,
     /// Directory of the benchmark's own programs: floor and trivial agents.
     dir: PathBuf,
 }
@@ -26,7 +28,7 @@ impl ProgramPaths {
     pub fn find(uwf: Option<&Path>) -> Result<ProgramPaths> {
         let me = std::env::current_exe().map_err(Error::with_path("find", Path::new("this program")))?;
         let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
-        let mut programs = ProgramPaths { uwf: dir.join("uwf"), dir };
+        let mut programs = ProgramPaths { uwf: dir.join("uwf"), installed: None, dir };
         if let Some(uwf) = uwf {
             programs.uwf = std::fs::canonicalize(uwf).map_err(Error::with_path("find", uwf))?;
         } else if cfg!(debug_assertions) {
@@ -38,6 +40,15 @@ impl ProgramPaths {
         Ok(programs)
     }
 
+    /// These, and a `uwf` as `cargo install` makes it.
+    ///
+    /// # Errors
+    /// When there is no such file.
+    pub fn with_installed(self, installed: Option<&Path>) -> Result<ProgramPaths> {
+        let found = |path: &Path| std::fs::canonicalize(path).map_err(Error::with_path("find", path));
+        Ok(ProgramPaths { installed: installed.map(found).transpose()?, ..self })
+    }
+
     /// The same in the profile of this program, with a `uwf` that can use shared stores.
     ///
     /// # Errors
@@ -45,7 +56,7 @@ impl ProgramPaths {
     pub fn with_stores() -> Result<ProgramPaths> {
         let me = std::env::current_exe().map_err(Error::with_path("find", Path::new("this program")))?;
         let dir = me.parent().unwrap_or(Path::new("/")).to_owned();
-        let programs = ProgramPaths { uwf: dir.join("uwf"), dir };
+        let programs = ProgramPaths { uwf: dir.join("uwf"), installed: None, dir };
         let profile: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
         programs.build(&[profile, &["-p", "uwf", "-p", "uwf-bench", "--features", "uwf/s3,uwf/postgres"]].concat())?;
         Ok(programs)

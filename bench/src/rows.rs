@@ -11,6 +11,7 @@ mod pages;
 mod parallel;
 mod reading;
 mod running;
+mod starts;
 mod step;
 
 use std::path::Path;
@@ -59,6 +60,8 @@ pub fn all(
     let mut groups = Vec::new();
     tell("steps and history");
     groups.extend(step::measure(&bench, &place, &long)?);
+    tell("starts of processes");
+    groups.push(starts::measure(&bench)?);
     tell("system calls");
     groups.push(calls::measure(&bench, &place, &long)?);
     tell("size of the index");

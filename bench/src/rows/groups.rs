@@ -112,7 +112,7 @@ fn group(place: &BenchRoot, count: usize) -> Result<PathBuf> {
 }
 
 /// A workflow with so many steps, and one after them.
-fn chain(place: &BenchRoot, count: usize) -> Result<PathBuf> {
+pub(super) fn chain(place: &BenchRoot, count: usize) -> Result<PathBuf> {
     let roles: String = (0..=count).map(|at| format!("  r{at}: {{ goal: Work. }}\n")).collect();
     let graph: String = (0..count).map(|at| format!("  r{at}: [ {{ role: r{} }} ]\n", at + 1)).collect();
     write(

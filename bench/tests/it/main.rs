@@ -18,8 +18,9 @@ fn a_quick_run_takes_every_figure() {
     // Built along with the workspace; when only this crate is tested, the benchmark builds it itself.
     let uwf = bench.with_file_name("uwf");
     if uwf.exists() {
-        command.arg("--uwf").arg(uwf);
+        command.arg("--uwf").arg(&uwf);
     }
+    command.arg("--installed").arg(uwf);
     let output = command.output().expect("the benchmark starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 
@@ -48,6 +49,15 @@ fn a_quick_run_takes_every_figure() {
       text, a role's first visit after 30 steps [× floor ≤ 3]
       text, a role's first visit: 30 over 3 [× ≤ 1.3]
       step, 30 steps, chain cache deleted [× floor]
+    Starts of processes
+      uwf --version, released [ms ≤ 2.2]
+      text step after 10 steps, released, over git add and git commit [× ≤ 1.5]
+      text step after 30 steps, released, over git add and git commit [× ≤ 1.5]
+      a step of uwf run, released, beside its agent [ms ≤ 10]
+      uwf --version, installed [ms ≤ 2.2]
+      text step after 10 steps, installed, over git add and git commit [× ≤ 1.5]
+      text step after 30 steps, installed, over git add and git commit [× ≤ 1.5]
+      a step of uwf run, installed, beside its agent [ms ≤ 10]
     Calls that wait for the disk, by strace
       output: step, first step of a thread [calls ≤ 10]
       output: step, return after 3 steps [calls ≤ 10]
@@ -94,7 +104,7 @@ fn a_quick_run_takes_every_figure() {
       the page of a search, 250 threads [ms ≤ 50]
       workflows, 250 threads [ms ≤ 50]
       costs of a week, 250 threads [ms ≤ 50]
-      the doctor, 250 threads [ms]
+      the doctor, 250 threads [ms ≤ 150]
       a thread of 30 steps [ms ≤ 50]
       the first steps of a thread of 30 steps [ms ≤ 50]
       a step in the middle of 30 steps [ms ≤ 50]

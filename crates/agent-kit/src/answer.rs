@@ -13,6 +13,9 @@ pub struct AgentAnswer {
     pub raw: String,
     /// The value, if the agent gave one directly instead of in a text.
     pub value: Option<Value>,
+    /// Whether uwf made the value, from an exit code or from accepted outputs. Then the text says nothing about it: a test run may print
+    /// `1 failed`, try again and pass.
+    pub is_made_by_uwf: bool,
     /// Its turns, oldest first; empty if the whole run was one exchange.
     pub turns: Vec<AgentTurn>,
     /// Wall time, milliseconds.
@@ -44,6 +47,11 @@ impl AgentAnswer {
         let own = LiveTrace { turns: self.turns, session: None, model: self.model, total };
         let LiveTrace { turns, model, total, .. } = own.after(given_up);
         AgentAnswer { turns, model, tokens: total.map(|(tokens, _)| tokens), ..self }
+    }
+
+    /// An answer whose value uwf made, from an exit code or from accepted outputs.
+    pub fn made_by_uwf(value: Value) -> AgentAnswer {
+        AgentAnswer { is_made_by_uwf: true, ..AgentAnswer::value(value) }
     }
 
     /// An answer that is the role's output.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use json_cas::{CompiledSchema, NodeHash, SchemaViolation};
 use serde_json::Value;
@@ -55,6 +55,8 @@ pub struct AgentContext<'h> {
     attempt: Option<RecordedAttempt>,
     /// Environment of the attempt's keeper. It has secrets that this agent was not given but may still find, so they are redacted.
     of_keeper: Vec<(String, String)>,
+    /// The first whole prompt, with its form and budget.
+    prompted: OnceLock<(AnswerForm, usize, AgentPrompt)>,
 }
 
 impl<'h> AgentContext<'h> {
@@ -97,7 +99,20 @@ impl<'h> AgentContext<'h> {
         let keeper =
             attempt.as_ref().map(|attempt| attempt.opened.keeper).filter(|keeper| *keeper != std::process::id());
         let of_keeper = keeper.map(processes::environment_of).unwrap_or_default();
-        Ok(AgentContext { thread, workflow_name, role_names, role_name, role, seen, schema, input, attempt, of_keeper })
+        let prompted = OnceLock::new();
+        Ok(AgentContext {
+            thread,
+            workflow_name,
+            role_names,
+            role_name,
+            role,
+            seen,
+            schema,
+            input,
+            attempt,
+            of_keeper,
+            prompted,
+        })
     }
 
     /// The thread.
@@ -192,11 +207,21 @@ impl<'h> AgentContext<'h> {
         self.attempt.as_ref().map_or(DEFAULT_PROMPT_BUDGET, |attempt| attempt.opened.prompt_budget)
     }
 
-    /// Returns the whole prompt of this step in `budget` bytes: the task, and as much of the history as fits.
+    /// Returns the whole prompt of this step in `budget` bytes: the task, and as much of the history as fits. Later calls return the same, so
+    /// that an answer is compared with the prompt that the agent got: meanwhile it has changed files.
     ///
     /// # Errors
     /// A node can't be read; few more nodes are read than fit.
     pub fn prompt(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
+        if let Some((_, _, prompt)) = self.prompted.get().filter(|(of, room, _)| (*of, *room) == (form, budget)) {
+            return Ok(prompt.clone());
+        }
+        let prompt = self.new_prompt(form, budget)?;
+        let _ = self.prompted.set((form, budget, prompt.clone()));
+        Ok(prompt)
+    }
+
+    fn new_prompt(&self, form: AnswerForm, budget: usize) -> Result<AgentPrompt> {
         let prompt = self.with_git_branches(self.build(form, budget, false)?)?;
         let Some(opened) = self.attempt.as_ref().map(|attempt| &attempt.opened) else { return Ok(prompt) };
         Ok(match &opened.fallback_for {
@@ -341,11 +366,7 @@ impl<'h> AgentContext<'h> {
         let store = self.thread.home().store();
         let Some(role) = self.role_names.get(&record.role) else { return self.step(position) };
         let output = store.get(record.output)?;
-        let branches = message::branches_of(store, record.detail)?;
-        let message = match branches.is_empty() {
-            true => message::of_detail(store, record.detail, Some(output.type_hash))?,
-            false => None,
-        };
+        let (message, branches) = message::of_detail_or_branches(store, record.detail, Some(output.type_hash))?;
         Ok(Step {
             hash: record.step,
             detail: record.detail,

@@ -270,7 +270,7 @@ impl<'a> LadderDescent<'a> {
     fn read_value(&self, answer: &AgentAnswer, rungs: &ExtractRungs) -> Extraction {
         match (&answer.value, self.form) {
             (Some(value), form) => match submitted(value, self.schema) {
-                Extraction::Found(found) => match self.contradiction_beside(&answer.raw, value, form) {
+                Extraction::Found(found) => match self.contradiction_beside(answer, value, form) {
                     Some(error) => Extraction::Failed(ExtractionFailure {
                         errors: vec![error],
                         candidates: 1,
@@ -290,11 +290,11 @@ impl<'a> LadderDescent<'a> {
     }
 
     /// Why the text beside a submitted value contradicts it. A person confirms each value, and the text is what was refused before.
-    fn contradiction_beside(&self, raw: &str, value: &Value, form: AnswerForm) -> Option<String> {
-        if self.is_human || raw.trim().is_empty() {
+    fn contradiction_beside(&self, answer: &AgentAnswer, value: &Value, form: AnswerForm) -> Option<String> {
+        if self.is_human || answer.is_made_by_uwf || answer.raw.trim().is_empty() {
             return None;
         }
-        extract::contradiction_beside(raw, value, form, self.schema, self.prompt)
+        extract::contradiction_beside(&answer.raw, value, form, self.schema, self.prompt)
     }
 
     /// Whether a text can be an answer. For an agent that prints JSON, one object is the whole answer and needs no frontmatter.

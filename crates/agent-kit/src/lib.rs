@@ -71,7 +71,7 @@ pub use agent::{create_agent, create_described_agent};
 pub use answer::{AgentAnswer, AgentTurn};
 pub use context::AgentContext;
 pub use play::{Agent, play};
-pub use question::{ask_person, shown_option};
+pub use question::{PERMISSION_NEEDED, ask_person, shown_option};
 pub use recorder::TurnRecorder;
 pub use uwf_core::config::{AgentDescription, DESCRIBE_ARGUMENT};
 pub use uwf_core::thread::Step;

@@ -39,6 +39,9 @@ impl QuestionError {
     }
 }
 
+/// Beginning of a question to a person that requests permission.
+pub const PERMISSION_NEEDED: &str = "Permission needed: ";
+
 /// Returns the error that makes the thread wait for a reply, if the answer is a question. `read` is the result of the first rung.
 pub(crate) fn asked(
     context: &AgentContext<'_>,
@@ -74,8 +77,12 @@ pub fn ask_person(context: &AgentContext<'_>, question: &str, options: &[&str]) 
     // The first line is shown once, unless it is cut there.
     let rest = if line == first.trim() { question.trim_start()[line.len()..].trim() } else { question.trim() };
     let whole = if rest.is_empty() { String::new() } else { format!("{rest}\n\n") };
+    let asks = match line.strip_prefix(PERMISSION_NEEDED) {
+        Some(request) => format!("needs permission: {request}"),
+        None => format!("asks: {line}"),
+    };
     let message = format!(
-        "role `{role}` asks: {line}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
+        "role `{role}` {asks}\n\n{whole}Reply to it:\n  uwf thread answer {id} -m 'TEXT'\nSee what was done before:\n  uwf thread read {id}",
     );
     let options = options.iter().take(MAX_OPTIONS).map(|option| shown_option(option).into_owned()).collect();
     Some(Error { source: Some(Box::new(QuestionError { question, options })), ..Error::waiting(message) })

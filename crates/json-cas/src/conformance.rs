@@ -8,4 +8,4 @@ mod objects;
 
 pub use heads::heads_suite;
 pub use notes::notes_suite;
-pub use objects::objects_suite;
+pub use objects::{objects_suite, objects_suite_of_one_writer};

@@ -2,7 +2,7 @@
 //!
 //! `session.rs` conducts a session, `client.rs` runs the process at the other end, and `progress.rs` writes to stderr. The other modules
 //! are pure. `messages.rs` reads lines, `transcript.rs` collects what the agent reports, and `permission.rs` answers requests for
-//! permission. `session_options.rs` lists the modes and models on offer, `usage.rs` counts tokens, and `preset.rs` lists known agents.
+//! permission. `session_options.rs` lists the modes and models on offer, `usage.rs` and `session_export.rs` count tokens, and `preset.rs` lists known agents.
 
 mod call;
 mod client;
@@ -11,6 +11,7 @@ pub mod permission;
 pub mod preset;
 mod progress;
 mod session;
+mod session_export;
 pub mod session_options;
 pub mod settings;
 pub mod transcript;
@@ -141,6 +142,7 @@ fn answer(session: &AcpSession, prompted: AcpPromptResult) -> AgentAnswer {
         duration_ms: turn.latency_ms,
         source: SOURCE.to_owned(),
         session_id: session.id(),
+        model: session.model().map(str::to_owned),
         tokens: turn.tokens.clone(),
         turns: vec![turn],
         ..AgentAnswer::text(answer)

@@ -52,7 +52,7 @@ const KNOWN: [KnownAgentEntry; 10] = [
     driven("gemini", "Gemini CLI", "gemini", "acp", Some("gemini")),
     plain("gemini", "Gemini CLI", &["--yolo", "--output-format", "stream-json"]),
     driven("opencode", "opencode", "opencode", "acp", Some("opencode")),
-    plain("opencode", "opencode", &["run", "--format", "json", "{prompt}"]),
+    plain("opencode", "opencode", &["run", "--format", "json", "--print-logs", "--log-level", "ERROR", "{prompt}"]),
     own("react", "built in: a model with tools for files and a shell"),
     own("llm", "built in: one answer of a model, without tools"),
 ];
@@ -119,7 +119,12 @@ impl AgentChoice {
 
     /// Whether its program takes the name of a model.
     pub fn takes_model(&self) -> bool {
-        self.entry["command"].as_str().is_some_and(model_option::is_known)
+        self.entry["command"].as_str().is_some_and(model_option::is_known) || self.takes_model_over_acp()
+    }
+
+    /// Whether it is gemini over ACP, whose model is an argument. opencode has it only in its own configuration.
+    fn takes_model_over_acp(&self) -> bool {
+        self.entry["config"]["preset"] == "gemini"
     }
 
     /// The program's own name of the model it uses; `None` if that is unknown.
@@ -130,7 +135,11 @@ impl AgentChoice {
     /// The same agent with this model.
     #[must_use]
     pub fn with_model(mut self, model: &str) -> AgentChoice {
-        self.entry["model"] = Value::from(model);
+        if self.takes_model_over_acp() {
+            self.entry["args"] = json!([model_option::LONG, model]);
+        } else {
+            self.entry["model"] = Value::from(model);
+        }
         self
     }
 

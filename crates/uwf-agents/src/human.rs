@@ -61,9 +61,13 @@ pub fn question(context: &AgentContext<'_>) -> String {
 /// The commands that answer it, one per line.
 pub fn ways(context: &AgentContext<'_>) -> Vec<String> {
     let id = &context.thread().id;
+    let (asks, edited) = match is_text(context.schema().value()) {
+        true => ("asks for the text", "your answer"),
+        false => ("asks key by key", "the form"),
+    };
     vec![
-        format!("uwf thread answer {id}              on a terminal: asks key by key"),
-        format!("uwf thread answer {id} --editor     the form, in your editor"),
+        format!("uwf thread answer {id}              on a terminal: {asks}"),
+        format!("uwf thread answer {id} --editor     {edited}, in your editor"),
         by_argument(context),
     ]
 }

@@ -25,9 +25,9 @@ use uwf_core::prompt::AgentPrompt;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agents::AgentSpec;
 use uwf_engine::attempt::settings::ThreadSettings;
-use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::error::AtPath;
 use uwf_engine::root::home::Home;
+use uwf_engine::root::thread_branch::ThreadBranch;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::views::branches;
 
@@ -72,7 +72,11 @@ impl Agent for MockAgent {
         let names: Vec<String> = path.into_iter().chain(branch).collect();
         let entry = script.entry((&names, role), visit, failed)?;
         let begun = Instant::now();
-        check_prompt(entry, prompt)?;
+        let as_reply = |error: Error| match entry.act {
+            ScriptedAct::Reply(_) => error.hint(played_again(context)),
+            _ => error,
+        };
+        check_prompt(entry, prompt).map_err(as_reply)?;
         std::thread::sleep(entry.hang);
         let mut answer = self.act(context, entry)?;
         answer.duration_ms = millis(begun.elapsed());
@@ -145,7 +149,8 @@ impl MockAgent {
                 "{}: the answer has no valid output for role `{role}`: {}",
                 entry.place,
                 failure.errors.join("; ")
-            ))),
+            ))
+            .hint(played_again(context))),
             (ScriptedAct::Garbage(_), Ok(_)) => Err(Error::config(format!(
                 "{}: this `garbage` is a valid answer of role `{role}`; write it as `reply`",
                 entry.place
@@ -153,6 +158,11 @@ impl MockAgent {
             _ => Ok(()),
         }
     }
+}
+
+/// The hint about a `reply` that can't be the answer of its visit.
+fn played_again(context: &AgentContext<'_>) -> String {
+    format!("correct the script, then `uwf thread retry {}` plays this entry again", context.thread().id)
 }
 
 fn check_prompt(entry: &ScriptEntry, prompt: &AgentPrompt) -> Result<()> {

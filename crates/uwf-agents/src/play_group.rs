@@ -4,6 +4,8 @@
 //! Every attempt finds the same threads. So whatever ends this process costs no step of a branch, and a retry plays only the branches that
 //! have not ended.
 
+mod handed_over;
+mod parts;
 mod pick;
 mod plan;
 mod resolve;
@@ -16,11 +18,11 @@ use std::io::Write;
 use agent_kit::answer::AgentAnswer;
 use agent_kit::ladder::ExtractionLadder;
 use agent_kit::play::give_up;
-use agent_kit::{AgentContext, Error, ErrorKind, Result, submit};
+use agent_kit::{AgentContext, Error, Result, submit};
 use json_cas::NodeHash;
 use serde_json::{Map, Value};
 use uwf_core::node::{EndStatus, TypedPayload};
-use uwf_core::prompt::{AnswerForm, BranchItem, item_part};
+use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, Workflow};
 use uwf_engine::attempt::agent_process::SignalListener;
@@ -28,11 +30,11 @@ use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::{self, Child};
 use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::settings::ThreadSettings;
-use uwf_engine::attempt::thread_branch::ThreadBranch;
 use uwf_engine::attempt::worktree::NewWorktree;
 use uwf_engine::root::history::HistoryLine;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
+use uwf_engine::root::thread_branch::ThreadBranch;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::message;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch, end_group, link_branches};
@@ -41,8 +43,12 @@ use uwf_engine::verbs::start_child::{self, ChildTask};
 
 use crate::progress;
 use crate::workflow::BRIEF_SHARE;
+use parts::branch_part;
 use plan::GroupPlan;
 pub(crate) use tasks::tasks;
+
+/// The share of the prompt budget for a branch's last answer: half of its task.
+const OWN_ANSWER_SHARE: usize = 2 * BRIEF_SHARE;
 
 /// Plays the group that is a role of a thread.
 ///
@@ -51,9 +57,10 @@ pub(crate) use tasks::tasks;
 /// expressions and nodes.
 pub(crate) fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
     let context = AgentContext::load(home, thread, role)?;
+    let signals = SignalListener::listen()?;
     let step = play(&context).inspect_err(|error| {
-        // If this process was stopped, the keeper knows why.
-        if !matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Terminated) {
+        // If a signal stopped this process, the keeper knows why.
+        if !error.kind.is_stop() || signals.stop().is_none() {
             give_up(&context, error, None);
         }
     })?;
@@ -122,13 +129,6 @@ fn group_of(context: &AgentContext<'_>) -> Result<RoleGroup> {
     context.role().more.play.clone().ok_or_else(|| {
         Error::config(format!("role `{name}` does not play other roles, so `{GROUP_AGENT}` cannot play it"))
     })
-}
-
-/// The part of a branch's task that is about its item; empty if it has none.
-fn task_part(plan: &GroupPlan, position: usize) -> String {
-    let name = &plan.branches[position].name;
-    let part = |item| item_part(&BranchItem { name, position: position + 1, count: plan.items.len(), item });
-    plan.items.get(position).map(part).unwrap_or_default()
 }
 
 impl GroupAttempt<'_, '_> {
@@ -202,7 +202,9 @@ impl GroupAttempt<'_, '_> {
     /// Starts the thread of a branch, or finds it.
     fn start_branch(&self, group: &Thread<'_>, plan: &GroupPlan, position: usize) -> Result<Child> {
         let branch = &plan.branches[position];
-        let (item, part) = (plan.items.get(position), task_part(plan, position));
+        let item = plan.items.get(position);
+        let part =
+            branch_part(self.context, (&self.group, plan), position, self.opened.prompt_budget / OWN_ANSWER_SHARE)?;
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
         let bound = self.copy_agent(branch, position)?;
         self.start(
@@ -271,7 +273,7 @@ impl GroupAttempt<'_, '_> {
     fn submit_nothing(&self) -> Result<NodeHash> {
         let is_list = self.group.repeated().is_some() && self.group.key.is_none();
         let nothing = if is_list { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
-        submit::submit(self.context, AgentAnswer::value(nothing), AnswerForm::Json, self.ladder())
+        submit::submit(self.context, AgentAnswer::made_by_uwf(nothing), AnswerForm::Json, self.ladder())
     }
 
     fn ladder(&self) -> ExtractionLadder<'static, 'static> {
@@ -295,7 +297,13 @@ impl GroupAttempt<'_, '_> {
             (None, Some(_), None) => steps.into_iter().map(|step| step.output).collect(),
             (None, ..) => Value::Object(steps.into_iter().map(|step| (step.name, step.output)).collect()),
         };
-        submit::submit_child(self.context, AgentAnswer::value(output), AnswerForm::Json, self.ladder(), ended.head)
+        submit::submit_child(
+            self.context,
+            AgentAnswer::made_by_uwf(output),
+            AnswerForm::Json,
+            self.ladder(),
+            ended.head,
+        )
     }
 }
 

@@ -33,7 +33,7 @@ impl Agent for ReextractAgent {
         let exit_code = nodes::attempt(context.thread().home().store(), attempt)?.exit_code;
         if let Some(code) = exit_code.filter(|_| agent.output_mode() == OutputMode::Exit) {
             let (value, source) = (exit::output(context, code, &raw), COMMAND_SOURCE.to_owned());
-            return Ok(AgentAnswer { raw, source, ..AgentAnswer::value(value) });
+            return Ok(AgentAnswer { raw, source, ..AgentAnswer::made_by_uwf(value) });
         }
         let answer = match command::printed_trace(agent, &raw)? {
             Some(ParsedTrace { answer, last_said, turns, session_id, model, .. }) => {

@@ -14,7 +14,7 @@ mod gemini;
 mod hermes;
 mod json;
 mod jsonl;
-mod opencode;
+pub(crate) mod opencode;
 mod timestamp;
 mod turns;
 

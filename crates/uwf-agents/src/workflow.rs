@@ -41,7 +41,7 @@ use uwf_engine::verbs::step::{self, StepReport, StepRequest, UpcomingRole};
 use crate::extractor::LlmExtractor;
 use crate::orphan_answer;
 use crate::settings;
-use child_output::ChildOutputRelay;
+pub(crate) use child_output::ChildOutputRelay;
 use child_report::ChildOutputExtractor;
 
 /// Share of the prompt budget for previous steps in the child's task; the rest is for the child's own.
@@ -176,9 +176,7 @@ fn drive_with(
     let mut overtaken = 0;
     loop {
         if home.heads().read(child.as_str())?.is_none() {
-            return history::newest_line(home, child)?.ok_or_else(|| {
-                Error::agent_failed(format!("child thread {child} is gone")).hint("the next step starts it again")
-            });
+            return history::newest_line(home, child)?.ok_or_else(|| gone(child));
         }
         // An earlier keeper may have been killed beside its agent, which is paid for.
         leftover::await_agent(home, child, signals, &mut || relay.relay_new_output())?;
@@ -186,6 +184,7 @@ fn drive_with(
             Ok(report) => {
                 overtaken = 0;
                 relay.print_line(&progress(&report));
+                report.files_notes().iter().for_each(|note| relay.print_line(&format!("warning: {note}")));
             }
             Err(busy) if busy.kind == ErrorKind::Busy && overtaken < MAX_OVERTAKEN => {
                 overtaken += usize::from(!wait_until_free(home, child, signals, &mut relay)?);
@@ -205,6 +204,11 @@ fn drive_with(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The error for a child thread that was removed.
+pub(crate) fn gone(child: &ThreadId) -> Error {
+    Error::agent_failed(format!("child thread {child} is gone")).hint("the next step starts it again")
 }
 
 /// Waits for the agent of an attempt whose keeper was killed. Returns whether the next step pays nothing twice, also if the process that
@@ -326,10 +330,12 @@ fn answer(context: &AgentContext<'_>, output: Value, detail: NodeHash, has_branc
     let fits = |value: &Value| context.violations(value).is_empty();
     let raw = text.unwrap_or_else(|| format!("{output:#}"));
     let empty = Value::from("");
-    Ok(match () {
-        () if fits(&output) => AgentAnswer { raw, ..AgentAnswer::value(output) },
+    Ok(if fits(&output) {
+        AgentAnswer { raw, ..AgentAnswer::made_by_uwf(output) }
+    } else if is_text && raw.trim().is_empty() && fits(&empty) {
         // The child has ended, so no further attempt would find another text.
-        () if is_text && raw.trim().is_empty() && fits(&empty) => AgentAnswer { raw, ..AgentAnswer::value(empty) },
-        () => AgentAnswer::text(raw),
+        AgentAnswer { raw, ..AgentAnswer::made_by_uwf(empty) }
+    } else {
+        AgentAnswer::text(raw)
     })
 }

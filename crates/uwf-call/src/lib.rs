@@ -2,6 +2,8 @@
 //!
 //! This is a separate crate because `uwf-temporal` does not depend on the engine.
 
+pub mod handover;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

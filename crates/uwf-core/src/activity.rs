@@ -19,6 +19,9 @@ const DENIED: &str = "[denied]";
 /// Characters shown of a denied tool call.
 const DENIED_CALL: usize = 100;
 
+/// Name of a tool whose arguments are a command, not JSON.
+pub const SHELL: &str = "shell";
+
 /// The command that a tool call runs, or the path that it touches.
 enum CallSubject {
     Command(String),
@@ -32,7 +35,7 @@ impl CallSubject {
             let object = parsed.as_ref()?.as_object()?;
             keys.iter().find_map(|key| object.get(*key)?.as_str()).map(str::to_owned)
         };
-        let is_plain = name == "shell" && parsed.as_ref().is_none_or(|parsed| !parsed.is_object());
+        let is_plain = name == SHELL && parsed.as_ref().is_none_or(|parsed| !parsed.is_object());
         let plain = || is_plain.then(|| arguments.to_owned());
         let command = known(&COMMANDS).or_else(plain).map(|command| one_line(without_shell(&command)));
         command.map(CallSubject::Command).or_else(|| known(&PATHS).map(|path| CallSubject::Path(one_line(&path))))

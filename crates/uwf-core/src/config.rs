@@ -209,12 +209,19 @@ impl UwfConfig {
     pub fn secret_names(&self) -> BTreeSet<String> {
         let keys = self.providers.values().filter_map(|provider| provider.api_key_env.clone());
         let headers = self.otel.iter().flat_map(|otel| otel.headers_env.values().cloned());
-        let hooks = self.hooks.values().map(|hook| hook.secret_env.clone());
-        let own = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
-        let messengers = self.notify.iter().flat_map(|rule| rule.by.secret_variables());
         let sandboxes = self.agents.values().filter_map(|agent| agent.sandbox.as_ref());
         let of_sandboxes = sandboxes.flat_map(|sandbox| sandbox.secrets.keys().cloned());
-        let named = keys.chain(headers).chain(hooks).chain(messengers).chain(of_sandboxes);
-        named.chain(self.secrets.iter().cloned()).chain(own).collect()
+        let named = keys.chain(headers).chain(of_sandboxes).chain(self.secrets.iter().cloned());
+        named.chain(self.own_secret_names()).collect()
+    }
+
+    /// Names of the environment variables with secrets that no agent gets: each `secretEnv` of `hooks`, topics and tokens of `notify`, and the
+    /// secrets of uwf's own servers. With them, an agent could start threads or answer for a person.
+    #[must_use]
+    pub fn own_secret_names(&self) -> BTreeSet<String> {
+        let hooks = self.hooks.values().map(|hook| hook.secret_env.clone());
+        let messengers = self.notify.iter().flat_map(|rule| rule.by.secret_variables());
+        let servers = [DASHBOARD_SECRET, GATEWAY_TOKEN].map(str::to_owned);
+        hooks.chain(messengers).chain(servers).collect()
     }
 }

@@ -26,6 +26,9 @@ pub struct ThreadEvent {
     /// Path of the branch that the thread is: `GROUP.BRANCH`. Absent if the thread is not a branch of a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// If a workflow plays a branch, the path of that branch, in the events of the threads below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// Unix milliseconds at which it happened, or was observed.
     pub at: u64,
     /// The kind of the event, with its data.
@@ -106,7 +109,8 @@ pub enum ThreadEventKind {
         /// The reason, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
-        /// For a thread at the usage limit of an agent: when the limit ends, in Unix milliseconds.
+        /// When it can continue, in Unix milliseconds: at the end of a usage limit, at `askTimeout` of a question, or after the wait between
+        /// two attempts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<u64>,
     },

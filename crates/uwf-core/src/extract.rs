@@ -36,7 +36,7 @@ use serde_json::{Map, Value};
 
 use crate::config::MAX_OUTPUT_CAP;
 
-pub use answer::{contradiction_beside, contradiction_of, read, read_typed, self_contradiction_of};
+pub use answer::{contradiction_beside, contradiction_of, read, read_typed, self_contradiction_of, text_beside};
 pub use question::question;
 
 /// The longest answer that is read, in bytes: as much as uwf can keep of an agent's output.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::escapes::without_escapes;
 use crate::failure_words::{self, NoticeMeaning};
 use crate::limit_end::{self, LimitEnd};
 
@@ -76,13 +77,14 @@ impl FailureNotice {
     /// Reads the words with which a program failed: its own, never a message around them, which may have the name of an agent.
     #[must_use]
     pub fn read(text: &str) -> FailureNotice {
-        FailureNotice::read_with(text, true)
+        FailureNotice::read_with(&without_escapes(text), true)
     }
 
     /// Reads the words with which a program failed that uwf does not know. Only a whole line counts as a notice of a usage limit: a false
     /// one stops the agent in all threads, and test output may have the words and the status.
     #[must_use]
     pub fn read_of_unknown(text: &str) -> FailureNotice {
+        let text = &*without_escapes(text);
         let is_notice = |line: &&str| {
             failure_words::is_limit_line(line) && FailureNotice::read(line).class == FailureClass::UsageLimit
         };
@@ -106,12 +108,16 @@ impl FailureNotice {
         let is_money =
             has_no_credit || (lower.contains(CURRENT_QUOTA) && end.is_none() && !lower.contains("resource_exhausted"));
         let is_too_large = has(NoticeMeaning::TooLarge);
-        let class = match () {
-            () if is_money => FailureClass::Fatal,
-            () if is_limit && may_be_limit => FailureClass::UsageLimit,
-            () if has(NoticeMeaning::Fatal) || is_too_large => FailureClass::Fatal,
-            () if has(NoticeMeaning::Transient) => FailureClass::Transient,
-            () => of_status.unwrap_or(FailureClass::Unknown),
+        let class = if is_money {
+            FailureClass::Fatal
+        } else if is_limit && may_be_limit {
+            FailureClass::UsageLimit
+        } else if has(NoticeMeaning::Fatal) || is_too_large {
+            FailureClass::Fatal
+        } else if has(NoticeMeaning::Transient) {
+            FailureClass::Transient
+        } else {
+            of_status.unwrap_or(FailureClass::Unknown)
         };
         let end = end.filter(|_| class == FailureClass::UsageLimit);
         let is_refusal = has_no_credit
@@ -193,6 +199,9 @@ mod tests {
             (FailureClass::UsageLimit, "5-hour limit reached ∙ resets 2am"),
             (FailureClass::UsageLimit, "You're out of extra usage · resets 3pm (UTC)"),
             (FailureClass::UsageLimit, "You've hit your usage limit. Try again in 4 days 20 hours 9 minutes."),
+            (FailureClass::UsageLimit, "\u{1b}[31mYou've hit your \u{1b}[1musage\u{1b}[0m limit.\u{1b}[0m"),
+            (FailureClass::Transient, "Selected model is at capacity. Please try a different model."),
+            (FailureClass::Fatal, "Your workspace is out of credits. Add credits to continue."),
             (FailureClass::UsageLimit, "[API Error: 429 quota]"),
             (FailureClass::UsageLimit, "[API Error: You have exhausted your daily quota on this model.]"),
             (FailureClass::UsageLimit, "API Error: Request rejected (429) · slow"),

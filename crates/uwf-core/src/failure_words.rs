@@ -41,15 +41,31 @@ use NoticePlace::{Lead, Opening, Part, Within};
 
 /// The words of Claude Code, codex, gemini, opencode, hermes and the providers, in lower case.
 const NOTICE_WORDS: [(NoticeMeaning, NoticePlace, &[&str]); 13] = [
-    (NoCredit, Opening, &["credit balance is too low", "credit balance too low", "insufficient quota"]),
+    (
+        NoCredit,
+        Opening,
+        &[
+            "credit balance is too low",
+            "credit balance too low",
+            "insufficient quota",
+            "quota exceeded. check your plan",
+        ],
+    ),
     (
         NoCredit,
         Within,
-        &["credit balance", "insufficient_quota", "insufficient credit", "insufficient balance", "billing_error"],
+        &[
+            "credit balance",
+            "insufficient_quota",
+            "insufficient credit",
+            "insufficient balance",
+            "billing_error",
+            "out of credits",
+        ],
     ),
     (UsageLimit, Opening, &["quota exceeded", "you're out of extra usage", "free usage exceeded"]),
     (UsageLimit, Part, &["limit reached"]),
-    (UsageLimit, Lead, &["you've hit your"]),
+    (UsageLimit, Lead, &["you've hit your", "you've reached your", "you have hit your", "you have reached your"]),
     (
         UsageLimit,
         Within,
@@ -129,6 +145,7 @@ const NOTICE_WORDS: [(NoticeMeaning, NoticePlace, &[&str]); 13] = [
             "gateway timeout",
             "temporarily unavailable",
             "high demand",
+            "is at capacity",
             "connection reset",
             "connection refused",
             "connection closed",
@@ -169,6 +186,9 @@ const LIMIT_SENTENCES: [&str; 5] = [
     "your quota will reset",
     "this request would exceed your account's rate limit",
 ];
+
+/// Words that follow a lead in a notice: "You've reached your weekly limit".
+const LIMIT_NOUNS: [&str; 3] = ["limit", "quota", "allowance"];
 
 /// Names of limits. Alone, they may be the heading of a test.
 const LIMIT_NAMES: [&str; 6] = ["usage_limit", "usagelimit", "usage quota", "rate limit", "rate_limit", "ratelimit"];
@@ -219,15 +239,15 @@ pub fn notice_line(text: &str) -> Option<&str> {
 fn is_notice(lower: &str, may_precede: impl Fn(&str) -> bool) -> bool {
     let words = lower.trim_start_matches('[');
     let words = words.strip_prefix("error: ").unwrap_or(words);
-    let has_part = |part: &str, needs_end: bool| {
+    let has_part = |part: &str, fits: fn(&str) -> bool| {
         let Some((before, after)) = words.split_once(part) else { return false };
         let is_short = before.split_whitespace().count() <= MOST_WORDS_BEFORE;
-        is_short && may_precede(before) && (ends_here(after) || !needs_end)
+        is_short && may_precede(before) && fits(after)
     };
     let is_at = |place: NoticePlace, known: &str| match place {
         Opening => words.strip_prefix(known).is_some_and(ends_here),
-        Part => has_part(known, true),
-        Lead => has_part(known, false),
+        Part => has_part(known, ends_here),
+        Lead => has_part(known, names_limit),
         Within => false,
     };
     NOTICE_WORDS.iter().any(|(_, place, known)| known.iter().any(|known| is_at(*place, known)))
@@ -292,6 +312,12 @@ fn ends_here(rest: &str) -> bool {
     !rest.trim_start().starts_with(char::is_alphanumeric)
 }
 
+/// Whether the words after a lead name a limit.
+fn names_limit(rest: &str) -> bool {
+    let mut words = rest.split_whitespace().take(MOST_WORDS_BEFORE);
+    words.any(|word| LIMIT_NOUNS.iter().any(|noun| word.starts_with(noun)))
+}
+
 /// The notice that a program printed among its work: from the last line that is only a notice, or else the last line.
 #[must_use]
 pub fn printed_notice(text: &str) -> &str {
@@ -326,6 +352,9 @@ mod tests {
             "5-hour limit reached ∙ resets 3pm",
             "You've hit your usage limit. Upgrade to Pro, or try again at 3:04 PM.",
             "You’ve hit your limit · resets 3pm (Europe/Vienna)",
+            "You've reached your usage limit.",
+            "You have hit your usage limit.",
+            "Quota exceeded. Check your plan and billing details.",
             "You're out of extra usage · resets 3pm (UTC)",
             "Free usage exceeded, subscribe to Go",
             "Prompt is too long",
@@ -342,6 +371,9 @@ mod tests {
             (true, "Claude AI usage limit reached|1735689600"),
             (true, "5-hour limit reached ∙ resets 3pm"),
             (true, "You've hit your weekly limit"),
+            (true, "You've reached your usage limit."),
+            (true, "You have hit your usage limit."),
+            (false, "You've reached your destination: all tests pass."),
             (true, "HTTP 429: rate limit exceeded, please retry in 120m"),
             (true, "Error: 429 Too Many Requests"),
             (true, "Error: 429, retry in 1s"),
@@ -376,6 +408,7 @@ mod tests {
             "When you have used the trial up, the page shows: you've hit your limit.",
             "Credit balance is too low\n---\napproved: true\n---",
             "I approve.",
+            "You have reached your goal, and no test fails.",
             "",
         ] {
             assert_eq!(notice_line(text), None, "{text}");

@@ -2,12 +2,14 @@
 
 mod assignment;
 mod defaults;
+mod door;
 mod given;
 mod listing;
 mod names;
 mod problem;
 
 pub(crate) use defaults::bad_defaults;
+pub use door::InputDoor;
 pub use given::{InputRequest, InputValues, NOT_A_MAPPING};
 pub use listing::{InputField, fields};
 pub use problem::InputProblem;
@@ -90,7 +92,7 @@ pub fn missing_fields(schema: &CompiledSchema, given: &InputRequest) -> Vec<Inpu
 /// Returns why an assignment `NAME=VALUE` is not valid, whatever other values are missing.
 #[must_use]
 pub fn fault_of_assignment(schema: &CompiledSchema, assignment: &str) -> Option<String> {
-    let given = InputRequest { values: None, set: vec![assignment.to_owned()] };
+    let given = InputRequest { set: vec![assignment.to_owned()], ..InputRequest::default() };
     let problems = complete(schema, &given).err().unwrap_or_default();
     problems.into_iter().find(|problem| problem.missing.is_none()).map(|problem| problem.message)
 }
@@ -166,7 +168,7 @@ mod tests {
     }
 
     fn set(assignments: &[&str]) -> InputRequest {
-        InputRequest { values: None, set: assignments.iter().map(|text| (*text).to_owned()).collect() }
+        InputRequest { set: assignments.iter().map(|text| (*text).to_owned()).collect(), ..InputRequest::default() }
     }
 
     fn problems(given: &InputRequest) -> Vec<String> {
@@ -186,6 +188,8 @@ mod tests {
         );
         let other = complete(&release(), &set(&["version=a=b", "tag=null"])).unwrap();
         assert_eq!(json!([other["version"], other["tag"], other["dry"]]), json!(["a=b", null, false]));
+        let empty = complete(&release(), &set(&["version=", "tag="])).unwrap();
+        assert_eq!(json!([empty["version"], empty["tag"]]), json!(["", ""]));
     }
 
     #[test]

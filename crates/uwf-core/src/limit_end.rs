@@ -133,7 +133,15 @@ fn time(text: &str) -> Option<LimitEnd> {
     let reach = text.char_indices().nth(REACH).map_or(text.len(), |(at, _)| at);
     let mut rest = text;
     loop {
+        let before = rest;
         rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        // A time in the past, not a dash before a word or a time of day.
+        if before[..before.len() - rest.len()].ends_with('-')
+            && clock(rest).is_none()
+            && rest.starts_with(char::is_numeric)
+        {
+            return None;
+        }
         if text.len() - rest.len() > reach || rest.is_empty() {
             return None;
         }
@@ -156,7 +164,8 @@ fn here(text: &str) -> Option<LimitEnd> {
         .or_else(|| duration(text).map(|(time, _)| LimitEnd::After(time)))
         .or_else(|| {
             let (number, rest) = number(text)?;
-            let is_alone = !rest.trim_start().starts_with(char::is_alphanumeric);
+            // `25:00` is neither a time of day nor a duration.
+            let is_alone = !rest.trim_start().starts_with(|c: char| c.is_alphanumeric() || c == ':');
             of_number(number).filter(|_| is_alone)
         })
 }
@@ -383,6 +392,9 @@ mod tests {
             ("Rate limit exceeded. Please try again later.", None),
             ("It resets every 5 hours", None),
             ("The limit is 5", None),
+            ("try again at 25:00", None),
+            ("try again in -3 hours", None),
+            ("try again in - 3 hours", after(3 * 3600)),
         ];
         for (text, end) in cases {
             assert_eq!(find(text), end, "{text}");

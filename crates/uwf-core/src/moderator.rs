@@ -16,6 +16,7 @@ mod reads;
 mod truth;
 
 pub(crate) use analysis::FieldTest;
+pub(crate) use analysis::SourceField;
 pub(crate) use analysis::ValueShape;
 pub(crate) use analysis::WILDCARD;
 pub use analysis::{ComparisonSubject, ConditionClass, ConditionError, FieldRead, LiteralComparison};

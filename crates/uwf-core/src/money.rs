@@ -3,10 +3,13 @@
 /// The smallest amount that is shown.
 const LEAST: f64 = 1e-9;
 
-/// An amount in readable form: `$0.50`, `$0.0547`, `3.10 EUR`. It has cents, and two more digits if they aren't zero. A tiny amount has its
-/// first digit, so that it doesn't look like 0.
+/// Amounts from here on have cents only.
+const CENTS: f64 = 0.1;
+
+/// An amount in readable form: `$12.35`, `$0.0547`, `3.10 EUR`. It has cents, and a smaller one than ten cents two more digits if they aren't
+/// zero. A tiny amount has its first digit, so that it doesn't look like 0.
 pub fn money(amount: f64, currency: &str) -> String {
-    let mut exact = format!("{amount:.4}");
+    let mut exact = if amount < CENTS { format!("{amount:.4}") } else { format!("{amount:.2}00") };
     if amount > 0.0 && exact == "0.0000" {
         let amount = amount.max(LEAST);
         exact = (5..=9)
@@ -40,9 +43,16 @@ mod tests {
 
     #[test]
     fn cents_are_always_shown() {
-        let written =
-            [(0.0, "USD"), (0.0312, "USD"), (12.3456, "EUR"), (1.5, "USD"), (0.000_02, "USD"), (1e-30, "EUR")]
-                .map(|(amount, currency)| money(amount, currency));
-        assert_eq!(written, ["$0.00", "$0.0312", "12.3456 EUR", "$1.50", "$0.00002", "0.000000001 EUR"]);
+        let written = [
+            (0.0, "USD"),
+            (0.0312, "USD"),
+            (0.525_1, "USD"),
+            (12.3456, "EUR"),
+            (1.5, "USD"),
+            (0.000_02, "USD"),
+            (1e-30, "EUR"),
+        ]
+        .map(|(amount, currency)| money(amount, currency));
+        assert_eq!(written, ["$0.00", "$0.0312", "$0.53", "12.35 EUR", "$1.50", "$0.00002", "0.000000001 EUR"]);
     }
 }

@@ -69,8 +69,8 @@ pub fn is_money(amount: f64) -> bool {
 
 /// Whether a count is 0, for fields that are left out then.
 #[must_use]
-pub fn is_zero(count: &u64) -> bool {
-    *count == 0
+pub fn is_zero<N: Default + PartialEq>(count: &N) -> bool {
+    *count == N::default()
 }
 
 /// The sum of two counts, at most [`MAX_WHOLE`].

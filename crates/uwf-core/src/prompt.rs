@@ -30,7 +30,7 @@ mod workspace;
 
 use serde_json::Value;
 
-pub use branches::{BranchItem, copies_part, item_part};
+pub use branches::{BranchItem, copies_part, item_part, own_answer_part};
 pub use copy_changes::{ChangedFile, CopyChanges};
 pub use format::answer_form;
 pub use git_branches::{GitBranch, git_branches_part};

@@ -6,6 +6,7 @@ mod totals;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::{DEFAULT_CURRENCY, EXTRACT, ListPrices, ModelConfig, ModelPrice, OutputMode, UwfConfig};
 use crate::model_option;
@@ -16,8 +17,11 @@ use crate::workflow::GROUP_AGENT;
 
 pub use self::totals::{SpendingTotals, TokenSums};
 
+/// The program that asks a person.
+const PERSON: &str = "uwf-human";
+
 /// Built-in agents that take no model.
-const WITHOUT_MODEL: [&str; 6] = ["uwf-docx-diff", "uwf-human", "uwf-mock", "uwf-office", GROUP_AGENT, "uwf-workflow"];
+const WITHOUT_MODEL: [&str; 6] = ["uwf-docx-diff", PERSON, "uwf-mock", "uwf-office", GROUP_AGENT, "uwf-workflow"];
 
 /// Built-in agents that use the default model unless they get another one.
 const WITH_DEFAULT_MODEL: [&str; 2] = ["uwf-llm", "uwf-react"];
@@ -127,6 +131,8 @@ pub struct SpendingAgent {
     pub model: Option<String>,
     /// Whether it takes no model.
     pub is_free: bool,
+    /// Whether it asks a person, whose time is not an agent's.
+    pub is_person: bool,
 }
 
 impl SpendingAgent {
@@ -136,7 +142,7 @@ impl SpendingAgent {
         let command = agent.command.as_str();
         // A command whose exit code is its output, such as a test run.
         let is_exit = agent.config.get("output").is_some_and(|output| output == OutputMode::Exit.as_str());
-        let by_arguments = || model_option::in_arguments(command, &agent.args);
+        let by_arguments = || model_in_arguments(agent);
         let own = agent.model.clone().or_else(|| configured_model(agent));
         let is_alias = own.as_ref().is_some_and(|model| config.models.contains_key(model));
         // The program may report another name of this model, for which the configuration has no price.
@@ -146,15 +152,22 @@ impl SpendingAgent {
             alias: Some(agent.name.clone()),
             model: priced.or(own).or_else(by_arguments).or_else(by_default),
             is_free: WITHOUT_MODEL.contains(&command) || is_exit,
+            is_person: command == PERSON,
         }
     }
+}
+
+/// The model in the arguments of its program, which the preset of a built-in agent names.
+fn model_in_arguments(agent: &node::AgentNode) -> Option<String> {
+    let program = agent.config.get("preset").and_then(Value::as_str).unwrap_or(&agent.command);
+    model_option::in_arguments(program, &agent.args)
 }
 
 /// An agent with the model that its program reported, unless its settings name one with a price of its own.
 #[must_use]
 pub fn with_reported_model(agent: node::AgentNode, reported: Option<&str>) -> node::AgentNode {
     // Short names such as `opus` have no list price, because each release of the program gives them another meaning.
-    let by_arguments = || model_option::in_arguments(&agent.command, &agent.args);
+    let by_arguments = || model_in_arguments(&agent);
     let is_named = agent.model.is_some()
         || configured_model(&agent).is_some()
         || by_arguments().is_some_and(|name| ListPrices::shipped().price(&name).is_some());

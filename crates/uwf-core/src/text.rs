@@ -18,6 +18,16 @@ pub fn one_line(text: &str) -> String {
     words.join(" ").chars().map(drawn).collect()
 }
 
+/// The first `most` names of a list, and how many follow: `a, b and 3 more`.
+#[must_use]
+pub fn first_names(names: &[String], most: usize) -> String {
+    let shown = names[..names.len().min(most)].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// The symbol, or a replacement if it controls a terminal or reorders the text around it.
 #[must_use]
 pub fn drawn(symbol: char) -> char {

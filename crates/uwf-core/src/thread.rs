@@ -23,7 +23,9 @@ pub const ID_LEN: usize = 26;
 /// whose first symbol is not valid in a ULID.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
-pub struct ThreadId(String);
+#[schemars(with = "String")]
+// Not a `String`: lists of thousands of threads clone ids many times.
+pub struct ThreadId([u8; ID_LEN]);
 
 /// A text that is not a thread id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,20 +38,22 @@ pub struct ThreadIdError {
 impl ThreadId {
     /// The id as text, upper case.
     pub fn as_str(&self) -> &str {
-        &self.0
+        std::str::from_utf8(&self.0).expect("symbols are ASCII")
     }
 
     /// Unix milliseconds at which the id was created; `None` if it is not a standard ULID.
     pub fn time_ms(&self) -> Option<u64> {
         // 26 symbols hold 130 bits, but a ULID has 128. The crate drops the other two.
-        let is_ulid = self.0.starts_with(|first: char| ('0'..='7').contains(&first));
-        ulid::Ulid::from_string(&self.0).ok().filter(|_| is_ulid).map(|ulid| ulid.timestamp_ms())
+        let is_ulid = (b'0'..=b'7').contains(&self.0[0]);
+        ulid::Ulid::from_string(self.as_str()).ok().filter(|_| is_ulid).map(|ulid| ulid.timestamp_ms())
     }
 }
 
 impl From<ulid::Ulid> for ThreadId {
     fn from(ulid: ulid::Ulid) -> ThreadId {
-        ThreadId(ulid.to_string())
+        let mut symbols = [0; ID_LEN];
+        ulid.array_to_str(&mut symbols);
+        ThreadId(symbols)
     }
 }
 
@@ -62,10 +66,11 @@ impl FromStr for ThreadId {
     type Err = ThreadIdError;
 
     fn from_str(text: &str) -> Result<ThreadId, ThreadIdError> {
-        if text.len() == ID_LEN && text.bytes().all(is_symbol) {
-            Ok(ThreadId(text.to_ascii_uppercase()))
-        } else {
-            Err(ThreadIdError { text: text.to_owned() })
+        match <[u8; ID_LEN]>::try_from(text.as_bytes()) {
+            Ok(symbols) if symbols.iter().copied().all(is_symbol) => {
+                Ok(ThreadId(symbols.map(|it| it.to_ascii_uppercase())))
+            }
+            _ => Err(ThreadIdError { text: text.to_owned() }),
         }
     }
 }
@@ -80,19 +85,19 @@ impl TryFrom<String> for ThreadId {
 
 impl From<ThreadId> for String {
     fn from(id: ThreadId) -> String {
-        id.0
+        id.as_str().to_owned()
     }
 }
 
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        f.pad(self.as_str())
     }
 }
 
 impl fmt::Debug for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 

@@ -77,7 +77,7 @@ pub struct ThreadLimits {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ReachedLimit {
     /// Limit of steps.
-    #[error("the thread has {steps} {}, its limit is {limit}", if *steps == 1 { "step" } else { "steps" })]
+    #[error("the thread has {steps} {}; its limit is {limit}", if *steps == 1 { "step" } else { "steps" })]
     Steps {
         /// Steps so far.
         steps: u64,
@@ -85,7 +85,7 @@ pub enum ReachedLimit {
         limit: u64,
     },
     /// Limit of time.
-    #[error("the thread started {} ago, its limit is {}", time(*.seconds), time(*.limit))]
+    #[error("the thread started {} ago; its limit is {}", time(*.seconds), time(*.limit))]
     Time {
         /// Seconds since it began.
         seconds: u64,
@@ -93,7 +93,7 @@ pub enum ReachedLimit {
         limit: u64,
     },
     /// Limit of tokens.
-    #[error("the thread has used {tokens} tokens, its limit is {limit}")]
+    #[error("the thread has used {tokens} tokens; its limit is {limit}")]
     Tokens {
         /// Tokens so far.
         tokens: u64,
@@ -101,7 +101,7 @@ pub enum ReachedLimit {
         limit: u64,
     },
     /// Limit of money.
-    #[error("the thread has cost {}, its limit is {}", dollars(*.cost), dollars(*.limit))]
+    #[error("the thread has cost {}; its limit is {}", dollars(*.cost), dollars(*.limit))]
     Cost {
         /// US dollars so far.
         cost: f64,
@@ -205,22 +205,22 @@ mod tests {
             (
                 ThreadLimits { max_steps: Some(4), ..none },
                 ThreadLimits { max_steps: Some(3), ..none },
-                "the thread has 3 steps, its limit is 3",
+                "the thread has 3 steps; its limit is 3",
             ),
             (
                 ThreadLimits { max_time: Some(301), ..none },
                 ThreadLimits { max_time: Some(300), ..none },
-                "the thread started 5 min ago, its limit is 5 min",
+                "the thread started 5 min ago; its limit is 5 min",
             ),
             (
                 ThreadLimits { max_tokens: Some(1001), ..none },
                 ThreadLimits { max_tokens: Some(900), ..none },
-                "the thread has used 1000 tokens, its limit is 900",
+                "the thread has used 1000 tokens; its limit is 900",
             ),
             (
                 ThreadLimits { max_cost: Some(0.51), ..none },
                 ThreadLimits { max_cost: Some(0.5), ..none },
-                "the thread has cost $0.50, its limit is $0.50",
+                "the thread has cost $0.50; its limit is $0.50",
             ),
         ] {
             assert_eq!(reached(not_yet), None);

@@ -18,4 +18,4 @@ pub use key_order::in_schema_order;
 pub use output::output;
 pub use page::{LeftOut, MarkdownPage, PageEnding, PageFailure, input, page, task};
 pub use step::{MIN_SECTION, MarkdownSection, agent_name, section};
-pub use time::{day_start, time};
+pub use time::{time, time_of_day};

@@ -20,9 +20,7 @@ mod transitions;
 mod validate;
 
 pub use file_form::{file_text, into_file_form};
-pub use graph::{
-    CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, branches_in_words, role_order,
-};
+pub use graph::{CourseBranch, GRAPH_CSS, GraphCourse, GraphDrawing, GraphOnPage, branches_in_words, role_order};
 pub(crate) use group::{BRANCH_KEYS, MAX_BRANCHES};
 pub(crate) use older_forms::{ROLE_KEYS, TABLE_KEYS};
 pub(crate) use parse::{CONDITION_KEYS, WORKFLOW_KEYS};
@@ -36,7 +34,7 @@ pub use model::{
     Transition, Workflow, WorkflowDraft,
 };
 pub use parse::{ParsedWorkflow, check, check_with, parse};
-pub use picker::{CopyPicker, PERSON_PICKS, WINNER};
+pub use picker::{CopyPicker, PERSON_PICKS, RESULTS, WINNER, picked_copy};
 pub use reachability::{TransitionGraph, endless_roles, next as next_positions, roles_after};
 pub use role_group::{BranchFiles, BranchMerge, GROUP_AGENT, GroupBranch, RoleGroup};
 pub use text_role::is_text;

@@ -81,6 +81,9 @@ pub struct EarlierAnswer {
 const RUNS_AGAIN: &str = "runs the agent again";
 
 /// The same.
+const PLAYS_AGAIN: &str = "plays this entry again";
+
+/// The same.
 const TAKES_TEXT: &str = "takes that text as its answer";
 
 /// Result of engine functions.
@@ -161,7 +164,8 @@ impl Error {
 
     /// Whether a hint already says how an unreadable answer can be followed by another one.
     pub(crate) fn names_next_answer(&self) -> bool {
-        self.hints.iter().any(|hint| hint.ends_with(RUNS_AGAIN) || hint.ends_with(TAKES_TEXT))
+        let ends = [RUNS_AGAIN, PLAYS_AGAIN, TAKES_TEXT];
+        self.hints.iter().any(|hint| ends.iter().any(|end| hint.ends_with(end)))
     }
 
     /// Adds a hint.

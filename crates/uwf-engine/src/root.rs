@@ -29,6 +29,7 @@ pub mod registry;
 pub mod shared_store;
 pub mod sharing;
 pub(crate) mod store_keys;
+pub mod thread_branch;
 pub mod thread_ids;
 pub mod trusted_workflows;
 pub mod type_index;

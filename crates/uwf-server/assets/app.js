@@ -46,6 +46,16 @@ async function comeBack() {
     location.replace(known + (new URLSearchParams(location.search).get('next') ?? '/'));
 }
 
+/** Names the reader's time zone to the server if the page has days of another one, and loads it again. */
+function zone() {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const pair = `uwf-zone=${timeZone}`;
+  if (!document.querySelector(`[data-zone]:not([data-zone="${timeZone}"])`) || document.cookie.includes(pair)) return;
+  document.cookie = `${pair}; path=${root}/`;
+  // A browser without cookies would load it for ever.
+  if (document.cookie.includes(pair)) location.reload();
+}
+
 document.addEventListener('patched', ownTimes);
 document.addEventListener('patched', notifyButton);
 setInterval(durations, 1000);
@@ -57,3 +67,4 @@ editor();
 forms();
 live();
 keys();
+zone();

@@ -18,6 +18,7 @@ let isHeld = false;
 let heard = 0;
 let drawn = 0;
 let listening = new AbortController();
+let isListening = false;
 
 export function live() {
   if (!button) return;
@@ -28,11 +29,17 @@ export function live() {
   document.addEventListener('patched', () => main.dataset.live || follow());
   // Shows the changes that came while somebody was typing, but not under a click that leaves the field.
   main.addEventListener('focusout', () => setTimeout(() => isHeld && !isTyping() && refresh(), 400));
+  boxes().forEach(toEnd);
   follow();
 }
 
 /** Drops what is being fetched: the page shows something newer. */
 export const overtake = () => (drawn += 1);
+
+/** Boxes that show the end of what grows, unless somebody has scrolled up. @param {Element} box */
+const isAtEnd = (box) => box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+const boxes = () => [...main.querySelectorAll('[data-follow]')];
+const toEnd = (/** @type {Element} */ box) => (box.scrollTop = box.scrollHeight);
 
 /** Whether somebody types in the page, which must not move under their hands. */
 function isTyping() {
@@ -55,20 +62,30 @@ function show(state) {
 
 function follow() {
   listening.abort();
-  show(isOn ? 'live' : 'off');
   const path = main.dataset.live;
+  // Nothing is known of the server before it was heard.
+  if (!isOn || !path) show('off');
+  else if (button?.dataset.state !== 'reconnecting') show('connecting');
   if (!isOn || !path || (document.hidden && !notifies())) return;
   const { signal } = (listening = new AbortController());
   const others = new BroadcastChannel(path);
   /** @param {string} news */
-  const hear = (news) => (news === 'changed' ? refresh() : show(news));
+  const hear = (news) => {
+    if (news === 'changed') refresh();
+    else if (news !== 'who?') show(news);
+  };
   /** @param {string} news */
   const tell = (news) => {
     if (signal.aborted) return;
     others.postMessage(news);
     hear(news);
   };
-  others.onmessage = ({ data }) => hear(data);
+  others.onmessage = ({ data }) => {
+    // Another tab has just begun to follow.
+    if (data === 'who?' && isListening) others.postMessage(button?.dataset.state);
+    hear(data);
+  };
+  others.postMessage('who?');
   signal.onabort = () => others.close();
   // Without TLS there are locks on loopback only.
   if (navigator.locks) navigator.locks.request(path, { signal }, () => listen(path, tell, signal)).catch(() => {});
@@ -80,6 +97,7 @@ function follow() {
 /** Resolves once it is over. @param {string} path @param {(news: string) => void} tell @param {AbortSignal} signal */
 function listen(path, tell, signal) {
   const source = new EventSource(path);
+  isListening = true;
   heard = Date.now();
   for (const name of EVENTS) source.addEventListener(name, () => tell('changed'));
   for (const name of [...EVENTS, 'alive']) source.addEventListener(name, () => (heard = Date.now()));
@@ -98,7 +116,12 @@ function listen(path, tell, signal) {
     // A browser comes back by itself unless it got an answer that is none; then it is tried again in some seconds.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => signal.aborted || follow(), 3000);
   };
-  return new Promise((over) => signal.addEventListener('abort', () => over(source.close())));
+  return new Promise((over) =>
+    signal.addEventListener('abort', () => {
+      isListening = false;
+      over(source.close());
+    }),
+  );
 }
 
 async function refresh() {
@@ -131,6 +154,8 @@ async function draw() {
   tag = found;
   document.title = fresh.title;
   notify(main, wanted);
+  const scrolledUp = boxes().filter((box) => !isAtEnd(box));
   patch(main, wanted);
+  boxes().filter((box) => !scrolledUp.includes(box)).forEach(toEnd);
   document.dispatchEvent(new Event('patched'));
 }

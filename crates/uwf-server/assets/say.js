@@ -13,6 +13,9 @@ export function say(text, link) {
     parts.push(' ', it);
   }
   notice.replaceChildren(...parts);
+  // Its link stays as long as somebody is about to use it.
+  const end = () =>
+    notice.matches(':hover, :focus-within') ? (timer = setTimeout(end, 2000)) : notice.replaceChildren();
   clearTimeout(timer);
-  timer = setTimeout(() => notice.replaceChildren(), 8000);
+  timer = setTimeout(end, 8000);
 }

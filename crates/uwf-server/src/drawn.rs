@@ -16,8 +16,10 @@ use crate::machines::name::MachineName;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DrawnInbox {
-    /// Number of threads in each state.
+    /// Number of threads that the list of each state shows.
     pub(crate) counts: BTreeMap<String, usize>,
+    /// Number of threads that the list of all states shows.
+    pub(crate) all_count: usize,
     /// Whether the page shows the result of a query; then all threads are in `needs`.
     pub(crate) is_filtered: bool,
     /// Whether more threads match the query.
@@ -26,7 +28,10 @@ pub(crate) struct DrawnInbox {
     pub(crate) running: Vec<InboxRow>,
     pub(crate) ready: Vec<InboxRow>,
     pub(crate) done: Vec<InboxRow>,
-    /// Number of threads that have ended since the last visit.
+    /// Numbers of threads in the sections, including those that are not shown.
+    pub(crate) needs_count: usize,
+    pub(crate) running_count: usize,
+    pub(crate) ready_count: usize,
     pub(crate) done_count: usize,
     /// Machines with more threads that match the query.
     #[serde(skip)]
@@ -116,11 +121,14 @@ impl DrawnInbox {
             if !is_current {
                 self.silent_machines.push(machine.clone());
             }
-            let Some(inbox) = inbox else { continue };
-            for (state, count) in inbox.counts {
+            let Some(mut inbox) = inbox else { continue };
+            inbox.complete_sums();
+            for (state, count) in std::mem::take(&mut inbox.counts) {
                 *self.counts.entry(state).or_default() += count;
             }
-            self.done_count += inbox.done_count;
+            for (own, far) in self.sums().into_iter().zip(inbox.sums()) {
+                *own += *far;
+            }
             self.with_more.extend(inbox.has_more.then(|| machine.clone()));
             for (own, far) in [
                 (&mut self.needs, inbox.needs),
@@ -137,6 +145,22 @@ impl DrawnInbox {
             }
         }
         self
+    }
+
+    /// The numbers that are sums over machines, without the numbers of states.
+    pub(crate) fn sums(&mut self) -> [&mut usize; 5] {
+        let DrawnInbox { all_count, needs_count, running_count, ready_count, done_count, .. } = self;
+        [all_count, needs_count, running_count, ready_count, done_count]
+    }
+
+    /// Sets the numbers that an older machine does not send.
+    fn complete_sums(&mut self) {
+        if self.all_count == 0 {
+            self.all_count = self.counts.values().sum();
+        }
+        let rows = [&self.needs, &self.running, &self.ready, &self.done].map(Vec::len);
+        let sums = [&mut self.needs_count, &mut self.running_count, &mut self.ready_count, &mut self.done_count];
+        sums.into_iter().zip(rows).for_each(|(sum, rows)| *sum = rows.max(*sum));
     }
 
     /// Whether there are no threads.

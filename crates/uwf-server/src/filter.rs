@@ -82,6 +82,25 @@ impl ThreadListQuery {
         listed(&self.outcome).map(word).collect()
     }
 
+    /// Most threads to return.
+    pub(crate) fn most(&self) -> Result<usize, HttpFailure> {
+        let known = |limit: &usize| (1..=MOST).contains(limit);
+        match self.limit.as_str() {
+            "" => Ok(LIMIT),
+            text => text
+                .parse()
+                .ok()
+                .filter(known)
+                .ok_or_else(|| HttpFailure::bad_request(format!("`limit` is a number of threads, 1 to {MOST}"))),
+        }
+    }
+
+    /// All threads of the query, in any state.
+    pub(crate) fn in_any_state(&self) -> ThreadListQuery {
+        let (state, after) = (String::new(), String::new());
+        ThreadListQuery { state, after, limit: MOST.to_string(), ..self.clone() }
+    }
+
     /// Returns the threads that match, newest first.
     ///
     /// # Errors
@@ -90,9 +109,9 @@ impl ThreadListQuery {
         self.find_with(home, memory, false)
     }
 
-    /// The same for people, who look for runs: with an outcome, without the branches of groups.
+    /// The same for people, who look for runs: without the branches of groups.
     pub(crate) fn find_for_people(&self, home: &Home, memory: &ServerCaches) -> Result<MatchingThreads, HttpFailure> {
-        self.find_with(home, memory, !self.outcome.trim().is_empty())
+        self.find_with(home, memory, true)
     }
 
     fn find_with(
@@ -102,14 +121,7 @@ impl ThreadListQuery {
         folds_branches: bool,
     ) -> Result<MatchingThreads, HttpFailure> {
         let registry = registry::read(home)?;
-        let limit = match self.limit.as_str() {
-            "" => LIMIT,
-            text => text
-                .parse()
-                .ok()
-                .filter(|limit| (1..=MOST).contains(limit))
-                .ok_or_else(|| HttpFailure::bad_request(format!("`limit` is a number of threads, 1 to {MOST}")))?,
-        };
+        let limit = self.most()?;
         let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let filter = ThreadFilter {
             all: true,

@@ -16,7 +16,7 @@ use crate::failure::HttpFailure;
 use crate::guard;
 use crate::machines::MachineGateway;
 use crate::machines::name::{MachineName, NotAName};
-use crate::place::{SEEN, USER_HEADER, VIEWS};
+use crate::place::{SEEN, USER_HEADER, VIEWS, ZONE};
 use crate::respond::cookie;
 
 /// Request headers that are forwarded to a machine. Cookies, `Authorization` and the path in `Referer` stay at the gateway.
@@ -91,7 +91,7 @@ fn forwarded(headers: &HeaderMap) -> HeaderMap {
         .iter()
         .flat_map(|name| headers.get_all(name).iter().map(move |value| (name.clone(), value.clone())))
         .collect();
-    let pairs = [SEEN, VIEWS].into_iter().filter_map(|name| Some(format!("{name}={}", cookie(headers, name)?)));
+    let pairs = [SEEN, VIEWS, ZONE].into_iter().filter_map(|name| Some(format!("{name}={}", cookie(headers, name)?)));
     let cookies = pairs.filter_map(|pair| HeaderValue::from_str(&pair).ok());
     forwarded.extend(cookies.map(|pair| (header::COOKIE, pair)));
     forwarded

@@ -23,6 +23,7 @@ mod headers;
 mod hooks;
 mod listener;
 mod machines;
+mod markdown;
 mod metrics;
 mod named;
 mod open_files;

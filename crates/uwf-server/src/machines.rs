@@ -66,6 +66,9 @@ pub(crate) struct MachineProfile {
 pub(crate) struct MachineSummary {
     /// Number of threads in each state, including finished ones.
     pub(crate) counts: BTreeMap<String, u64>,
+    /// Number of threads that its list of each state shows, without the branches of groups. An older machine does not send it.
+    #[serde(default)]
+    pub(crate) shown: BTreeMap<String, u64>,
     /// Threads that have not ended, newest first, as `uwf thread list` reports them.
     pub(crate) threads: Vec<Value>,
 }

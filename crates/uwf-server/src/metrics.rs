@@ -16,6 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use uwf_core::spending::MoneySource;
 use uwf_core::text;
+use uwf_engine::attempt::elsewhere::{self, HeldLease};
 use uwf_engine::root::{project, registry};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest};
@@ -41,6 +42,9 @@ const AGENT: usize = 80;
 
 /// Numbers by labels.
 type CounterFamily = Family<Vec<(&'static str, String)>, Counter>;
+
+/// Numbers that may fall, by labels.
+type GaugeFamily = Family<Vec<(&'static str, String)>, Gauge>;
 
 /// Sums that may be fractions, by labels.
 type SumFamily = Family<Vec<(&'static str, String)>, Counter<f64, AtomicU64>>;
@@ -80,15 +84,16 @@ async fn metrics(State(app): State<AppState>) -> Result<Response, HttpFailure> {
             // A counter never falls, so it has no run whose usage may still change.
             let by_agent = CostRequest { by: CostBy::Agent, only_ended: true, ..CostRequest::default() };
             let costs = memory.with_costs(|memory| cost::cost_again(home, &config, &by_agent, memory))?;
+            let leases = elsewhere::leases(home)?;
             let mut text = String::new();
-            encode(&mut text, &registered(&counts, &costs)).map_err(HttpFailure::internal)?;
+            encode(&mut text, &registered(&counts, &costs, &leases)).map_err(HttpFailure::internal)?;
             Ok(text)
         })
         .await?;
     Ok(([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response())
 }
 
-fn registered(counts: &BTreeMap<ThreadState, usize>, costs: &CostReport) -> Registry {
+fn registered(counts: &BTreeMap<ThreadState, usize>, costs: &CostReport, leases: &[HeldLease]) -> Registry {
     let mut registry = Registry::with_prefix("uwf");
     let version = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
     registry.register("build", "The version of uwf", version);
@@ -105,7 +110,31 @@ fn registered(counts: &BTreeMap<ThreadState, usize>, costs: &CostReport) -> Regi
         requests.get_or_create(&vec![("result", result.to_owned())]).inc_by(count);
     }
     registry.register("store_requests", "Requests of this server to a shared store", requests);
+    add_leases(&mut registry, leases);
     registry
+}
+
+/// Adds the leases of running steps on a shared store. A lease is renewed several times before it ends, so a high age means that a machine
+/// is gone or cannot reach the store.
+fn add_leases(registry: &mut Registry, leases: &[HeldLease]) {
+    let (held, ended) = (GaugeFamily::default(), GaugeFamily::default());
+    let oldest = Family::<Vec<(&'static str, String)>, Gauge<f64, AtomicU64>>::default();
+    for lease in leases {
+        let machine = vec![("machine", lease.machine.clone())];
+        held.get_or_create(&machine).inc();
+        ended.get_or_create(&machine).inc_by(i64::from(lease.age >= lease.lease));
+        let age = lease.age.as_secs_f64();
+        let known = oldest.get_or_create(&machine);
+        known.set(known.get().max(age));
+    }
+    registry.register("leases", "Leases of running steps on the shared store", held);
+    registry.register(
+        "leases_expired",
+        "Leases that were not renewed in time; the next step of the thread takes over",
+        ended,
+    );
+    let help = "Time since the last renewal of a lease, the longest of the machine";
+    registry.register_with_unit("lease_age", help, Unit::Seconds, oldest);
 }
 
 /// Adds the attempts, tokens and costs of agents. A step that forks share counts once.

@@ -9,7 +9,6 @@ mod forms;
 mod inbox;
 pub(crate) mod layout;
 mod machines;
-mod markdown;
 mod menu;
 mod need;
 mod node;
@@ -73,7 +72,7 @@ pub(crate) async fn shown_as_page(State(app): State<AppState>, request: Request,
                 ul { @for hint in &failure.hints { li { (parts::message(hint)) } } }
             }
             @match &failure.form {
-                Some(form) => (again::again(form, failure.status)),
+                Some(form) => (again::again(form, &failure)),
                 None => p { a href="/" { "Back to the threads" } },
             }
         }

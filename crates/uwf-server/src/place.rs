@@ -13,8 +13,8 @@ use crate::url::is_own_path;
 /// The header in which a gateway names the client. A machine trusts it because it comes through the tunnel.
 pub(crate) const USER_HEADER: &str = "x-uwf-user";
 
-/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. A gateway passes on only this cookie and
-/// [`VIEWS`], and only below the path of the machine.
+/// The cookie with the time until which a person has seen finished threads, in Unix milliseconds. A gateway passes on only this cookie,
+/// [`VIEWS`] and [`ZONE`], and only below the path of the machine.
 pub(crate) const SEEN: &str = "uwf-seen";
 
 /// The cookie of [`SEEN`] with a time in Unix milliseconds, for all pages of this server.
@@ -24,6 +24,9 @@ pub(crate) fn seen_cookie(unix_ms: u64) -> String {
 
 /// The cookie with the names of saved views and their queries, in the form of a query.
 pub(crate) const VIEWS: &str = "uwf-views";
+
+/// The cookie with the name of the reader's time zone, which a script sets.
+pub(crate) const ZONE: &str = "uwf-zone";
 
 /// Most bytes of [`VIEWS`]. Browsers keep 4096.
 const MAX_VIEWS: usize = 3500;

@@ -28,7 +28,7 @@ const ELEMENTS: &str = "a abbr article aside b blockquote br button caption code
 /// that it would turn into properties of the document.
 const ATTRIBUTES: &str = "action autocapitalize aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label aria-labelledby \
     aria-live autocomplete autofocus checked class colspan cols d data-column data-confirm data-copy data-done data-head data-keep data-key data-label data-line data-ms data-open \
-    data-row data-selected data-severity data-since data-state data-status datetime direction disabled download dx dy fill for formaction formmethod height \
+    data-row data-selected data-severity data-since data-state data-status data-zone datetime direction disabled download dx dy fill for formaction formmethod height \
     hidden href id inputmode lang list max maxlength method min minlength multiple open pattern placeholder points \
     preserveaspectratio preserveAspectRatio readonly rel required role rowspan rows rx ry scope selected size spellcheck start step \
     tabindex text-anchor title transform type value viewbox viewBox width wrap x x1 x2 y y1 y2";

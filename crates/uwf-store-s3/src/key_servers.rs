@@ -29,10 +29,12 @@ impl KeyServers {
     pub(crate) fn asked(&self, uri: &Uri) -> RequestTarget {
         let authority = uri.authority().map_or("", |authority| authority.as_str());
         let has = |servers: &[String]| servers.iter().any(|server| server == authority);
-        match () {
-            () if has(&self.machines) => RequestTarget::Machine,
-            () if has(&self.logins) => RequestTarget::Login,
-            () => RequestTarget::Store,
+        if has(&self.machines) {
+            RequestTarget::Machine
+        } else if has(&self.logins) {
+            RequestTarget::Login
+        } else {
+            RequestTarget::Store
         }
     }
 

@@ -9,8 +9,10 @@
 compile_error!("a Temporal worker needs a profile with `panic = \"unwind\"`");
 
 mod address;
+mod branches;
 mod error;
 mod failing;
+mod handed_over;
 mod messages;
 mod runs;
 mod schedules;

@@ -1,5 +1,6 @@
 //! Threads on Temporal, for commands: start one, follow it, notify it.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use temporalio_client::errors::{WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError};
@@ -19,6 +20,7 @@ use crate::messages::{
     LOOK_AGAIN, STEPS_PER_RUN, TemporalAction, TemporalThreadEnd, TemporalThreadState, ThreadWorkflowInput,
 };
 use crate::threads::{CALLS, STANDING, ThreadWorkflow};
+use crate::tries::HeartbeatDetails;
 
 /// How often a followed thread is checked.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
@@ -46,7 +48,7 @@ pub struct TemporalRunHandle {
     /// Whether this call started it.
     pub is_new: bool,
     /// The `calls` of the last stop that was reported before the thread was resumed. A reported stop with this number is out of date.
-    past: Option<u32>,
+    pub(crate) past: Option<u32>,
 }
 
 /// Progress of a followed thread.
@@ -60,6 +62,8 @@ pub enum TemporalRunProgress {
         in_vain: Option<String>,
         /// Why its workflow task fails, if it does. Then the thread continues only with a newer worker.
         failing: Option<String>,
+        /// Branches of a running group that cannot continue for now, by thread, with the reason.
+        delayed: BTreeMap<String, String>,
     },
     /// It needs a person to continue.
     Stopped(TemporalThreadState),
@@ -77,21 +81,9 @@ pub(crate) fn workflow_id(thread: &str) -> String {
 impl TemporalConnection {
     /// Starts the workflow of a thread, or resumes the running one.
     pub fn run(&self, run: &TemporalRunRequest) -> Result<TemporalRunHandle, EngineError> {
-        let TemporalRunRequest { thread, steps_per_run, look_again } = run;
-        let begin = ThreadWorkflowInput {
-            thread: thread.clone(),
-            steps_per_run: steps_per_run.unwrap_or(STEPS_PER_RUN),
-            look_again: look_again.map_or(LOOK_AGAIN, |quiet| quiet.as_secs()),
-            paused: false,
-            calls: 0,
-            standing: None,
-        };
-        let options = WorkflowStartOptions::new(self.task_queue.clone(), workflow_id(thread))
-            .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
-            .id_conflict_policy(WorkflowIdConflictPolicy::Fail)
-            .build();
-        match self.runtime.block_on(self.client.start_workflow(ThreadWorkflow::run, begin, options)) {
-            Ok(_) => Ok(TemporalRunHandle { is_new: true, past: None }),
+        let thread = &run.thread;
+        match self.runtime.block_on(start(&self.client, &self.task_queue, run)) {
+            Ok(()) => Ok(TemporalRunHandle { is_new: true, past: None }),
             Err(WorkflowStartError::AlreadyStarted { .. }) => {
                 let past = self.runtime.block_on(calls(&self.workflow(thread)));
                 let past = past.map_err(|error| EngineError::of_interaction(&self.address, error))?;
@@ -159,6 +151,58 @@ impl TemporalConnection {
     }
 }
 
+/// Starts the workflow of a thread.
+pub(crate) async fn start(
+    client: &Client,
+    task_queue: &str,
+    run: &TemporalRunRequest,
+) -> Result<(), WorkflowStartError> {
+    let TemporalRunRequest { thread, steps_per_run, look_again } = run;
+    let begin = ThreadWorkflowInput {
+        thread: thread.clone(),
+        steps_per_run: steps_per_run.unwrap_or(STEPS_PER_RUN),
+        look_again: look_again.map_or(LOOK_AGAIN, |quiet| quiet.as_secs()),
+        paused: false,
+        calls: 0,
+        standing: None,
+    };
+    let options = WorkflowStartOptions::new(task_queue, workflow_id(thread))
+        .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
+        .id_conflict_policy(WorkflowIdConflictPolicy::Fail)
+        .build();
+    client.start_workflow(ThreadWorkflow::run, begin, options).await.map(drop)
+}
+
+/// Starts the workflow of a thread. If it runs already and is stopped, lets it look at the thread again.
+pub(crate) async fn start_or_wake(
+    client: &Client,
+    task_queue: &str,
+    run: &TemporalRunRequest,
+) -> Result<TemporalRunHandle, WorkflowStartError> {
+    match start(client, task_queue, run).await {
+        Err(WorkflowStartError::AlreadyStarted { .. }) => {}
+        started => return started.map(|()| TemporalRunHandle { is_new: true, past: None }),
+    }
+    let workflow: WorkflowHandle<Client, ThreadWorkflow> = client.get_workflow_handle(workflow_id(&run.thread));
+    let past = stop_in_memo(&workflow).await.unwrap_or_default();
+    // A workflow at work needs no signal: after a failure, it would take the signal for a request to try again.
+    if past.is_some() {
+        let nothing = RawValue::new(Vec::new());
+        // If the workflow has ended meanwhile, the progress says so.
+        let _ = workflow.signal(ThreadWorkflow::answer, nothing, WorkflowSignalOptions::default()).await;
+    }
+    Ok(TemporalRunHandle { is_new: false, past })
+}
+
+/// The `calls` of the stop that a workflow is at; `None` if it is at work.
+async fn stop_in_memo(
+    workflow: &WorkflowHandle<Client, ThreadWorkflow>,
+) -> Result<Option<u32>, WorkflowInteractionError> {
+    let described = workflow.describe(WorkflowDescribeOptions::default()).await?;
+    let is_stopped = described.memo().get::<Option<TemporalThreadState>>(STANDING)?.flatten().is_some();
+    if is_stopped { Ok(described.memo().get::<u32>(CALLS)?) } else { Ok(None) }
+}
+
 /// Terminates the workflow, because a cancellation would wait for a worker that can run it. Temporal ends the workflow at once, and the
 /// worker of a running step then ends the agent.
 fn killed() -> WorkflowTerminateOptions {
@@ -170,7 +214,7 @@ async fn calls(workflow: &WorkflowHandle<Client, ThreadWorkflow>) -> Result<Opti
     Ok(workflow.describe(WorkflowDescribeOptions::default()).await?.memo().get::<u32>(CALLS)?)
 }
 
-async fn progress(
+pub(crate) async fn progress(
     workflow: &WorkflowHandle<Client, ThreadWorkflow>,
     past: Option<u32>,
 ) -> Result<TemporalRunProgress, WorkflowInteractionError> {
@@ -196,7 +240,7 @@ async fn progress(
         WorkflowExecutionStatus::Terminated => Ok(TemporalRunProgress::Abandoned("it was terminated".to_owned())),
         WorkflowExecutionStatus::Canceled => Ok(TemporalRunProgress::Abandoned("it was cancelled".to_owned())),
         // The next run has the same id.
-        _ => Ok(TemporalRunProgress::Running { untaken: None, in_vain: None, failing: None }),
+        _ => Ok(TemporalRunProgress::Running { untaken: None, in_vain: None, failing: None, delayed: BTreeMap::new() }),
     }
 }
 
@@ -213,5 +257,9 @@ fn running(described: &WorkflowExecutionDescription, failing: Option<String>) ->
     let in_vain = in_vain.find_map(|activity| Some(activity.last_failure.as_ref()?.message.clone()));
     // Between two attempts of a failing task, no worker has it either.
     let untaken = since.filter(|_| failing.is_none());
-    TemporalRunProgress::Running { untaken, in_vain, failing }
+    let details =
+        raw.pending_activities.iter().filter_map(|activity| activity.heartbeat_details.as_ref()?.payloads.first());
+    let delayed = details.filter_map(|payload| serde_json::from_slice::<HeartbeatDetails>(&payload.data).ok());
+    let delayed = delayed.flat_map(|details| details.delayed).collect();
+    TemporalRunProgress::Running { untaken, in_vain, failing, delayed }
 }

@@ -1,5 +1,6 @@
 //! The activities. A step is a process: `uwf thread step`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::sync::{Semaphore, watch};
 
 use crate::address::identity;
+use crate::handed_over::{BranchStarter, HandedOverBranches};
 use crate::messages::{StepActivityInput, TemporalThreadEnd, TemporalThreadState, name};
 use crate::tries::WorkerFailures;
 use crate::uwf::{UwfProgram, UwfRun};
@@ -59,6 +61,10 @@ pub(crate) struct StepActivities {
     /// One permit for each agent that may run at the same time.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) phase: watch::Receiver<WorkerPhase>,
+    /// The task queue of groups.
+    pub(crate) group_queue: String,
+    /// Lets all workers play the branches of groups.
+    pub(crate) starter: Arc<dyn BranchStarter>,
     /// Prints a line for the person who watches the worker.
     pub(crate) say: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -121,22 +127,41 @@ impl StepActivities {
         ctx: ActivityContext,
         at: StepActivityInput,
     ) -> Result<TemporalThreadState, ActivityError> {
-        let Ok(_place) = self.places.try_acquire() else {
-            return Err(later("this worker runs as many steps as it may", Some(TAKEN)));
-        };
         let StepActivityInput { thread, head } = &at;
+        let branches = self.handed_over_branches(&ctx, thread)?;
+        // A group only waits for its branches, which take places where they run.
+        let place = match branches {
+            Some(_) => None,
+            None => Some(self.places.try_acquire()),
+        };
+        if matches!(place, Some(Err(_))) {
+            return Err(later("this worker runs as many steps as it may", Some(TAKEN)));
+        }
         (self.say)(&format!("thread {thread}: step after {head}"));
-        let mut heartbeats = std::pin::pin!(heartbeats(&ctx));
+        let mut heartbeats = std::pin::pin!(heartbeats(&ctx, branches.as_ref()));
         let mut stop = None;
-        let args = ["thread", "step", thread, "--expect-head", head, HERE[0], HERE[1]];
+        let mut args = vec!["thread", "step", thread, "--expect-head", head, HERE[0], HERE[1]];
+        if let Some(dir) = branches.as_ref().and_then(|branches| branches.dir().to_str()) {
+            args.extend(["--branches-to", dir]);
+        }
         let ran = {
             let ended = async { stop = Some(self.stopped(&ctx).await) };
             let running = self.uwf(thread, &args, ended);
+            let served = async {
+                match &branches {
+                    Some(branches) => branches.serve().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 ran = running => ran?,
                 () = &mut heartbeats => unreachable!("heartbeats do not end"),
+                () = served => unreachable!("branches are served until the group ends"),
             }
         };
+        if let (Some(StepStopReason::Unwanted), Some(branches)) = (stop, &branches) {
+            branches.cancel().await;
+        }
         let outcome = self.outcome(&ctx, &at, &ran);
         match (stop, ran.code) {
             (Some(StepStopReason::Unwanted), _) => {
@@ -165,6 +190,22 @@ impl StepActivities {
             (self.say)(&format!("thread {thread}: cannot run {program} in {cwd}: {error}"));
             later(&format!("uwf cannot be run: {}", error.kind()), Some(ELSEWHERE))
         })
+    }
+
+    /// The branches of a group, if this step plays one.
+    fn handed_over_branches(
+        &self,
+        ctx: &ActivityContext,
+        thread: &str,
+    ) -> Result<Option<HandedOverBranches>, ActivityError> {
+        if ctx.info().task_queue != self.group_queue {
+            return Ok(None);
+        }
+        let branches = HandedOverBranches::new(Arc::clone(&self.starter), Arc::clone(&self.say)).map_err(|error| {
+            (self.say)(&format!("thread {thread}: cannot create a directory for its branches: {error}"));
+            later("the worker cannot create a directory", Some(ELSEWHERE))
+        })?;
+        Ok(Some(branches))
     }
 
     /// Waits until the step must be ended.
@@ -227,7 +268,7 @@ impl StepActivities {
 
     /// Reads a thread's state with a dry run of its next step.
     async fn seen(&self, thread: &str) -> Result<ThreadLook, ActivityError> {
-        let look = ["thread", "step", thread, "--dry-run", HERE[0], HERE[1]];
+        let look = ["thread", "step", thread, "--dry-run", "--branches-to", ".", HERE[0], HERE[1]];
         let ran = self.uwf(thread, &look, std::future::pending()).await?;
         match ran.code {
             Some(0) => {
@@ -261,7 +302,7 @@ impl StepActivities {
         exit_code: u8,
     ) -> Result<TemporalThreadState, ActivityError> {
         let tries = WorkerFailures::before(ctx).and(identity());
-        tries.keep(ctx).await;
+        tries.keep(ctx, BTreeMap::new()).await;
         let is_final = tries.are_enough();
         let next = if is_final { "it stands still" } else { "left to another worker" };
         (self.say)(&format!("thread {thread}: {}; {next}", ran.message()));
@@ -283,10 +324,10 @@ impl StepActivities {
 }
 
 /// Sends heartbeats for as long as the step runs.
-async fn heartbeats(ctx: &ActivityContext) {
+async fn heartbeats(ctx: &ActivityContext, branches: Option<&HandedOverBranches>) {
     let tries = WorkerFailures::before(ctx);
     loop {
-        tries.keep(ctx).await;
+        tries.keep(ctx, branches.map(HandedOverBranches::delayed).unwrap_or_default()).await;
         tokio::time::sleep(HEARTBEAT).await;
     }
 }

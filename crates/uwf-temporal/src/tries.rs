@@ -1,6 +1,8 @@
 //! Counts failures of an activity that were caused by a worker's machine: its configuration or its store. Another worker may succeed, so a
 //! single worker never stops a thread.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use temporalio_sdk::activities::ActivityContext;
 
@@ -11,7 +13,17 @@ const WORKERS: usize = 3;
 /// again.
 const TRIES: u32 = 30;
 
-/// Failures so far. Temporal gets them with the activity's heartbeat, and passes them to the worker of the next retry.
+/// Content of an activity's heartbeat. Temporal passes it to the worker of the next retry, and to commands that follow the thread.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct HeartbeatDetails {
+    #[serde(flatten)]
+    failures: WorkerFailures,
+    /// Branches of a group that cannot continue for now, by thread, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) delayed: BTreeMap<String, String>,
+}
+
+/// Failures so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WorkerFailures {
     workers: Vec<String>,
@@ -22,7 +34,8 @@ impl WorkerFailures {
     /// The failures before this one.
     pub(crate) fn before(ctx: &ActivityContext) -> WorkerFailures {
         // Data that can't be read is from another version, so start again at zero.
-        ctx.heartbeat_details().deserialize().ok().flatten().unwrap_or_default()
+        let details: HeartbeatDetails = ctx.heartbeat_details().deserialize().ok().flatten().unwrap_or_default();
+        details.failures
     }
 
     /// Adds a failure of this worker.
@@ -39,10 +52,10 @@ impl WorkerFailures {
         self.workers.len() >= WORKERS || self.count >= TRIES
     }
 
-    /// Saves the failures in Temporal.
-    pub(crate) async fn keep(&self, ctx: &ActivityContext) {
-        // Names and a number can always be serialized.
-        let _ = ctx.record_heartbeat(self.clone()).await;
+    /// Saves the failures in Temporal, with the branches that are delayed.
+    pub(crate) async fn keep(&self, ctx: &ActivityContext, delayed: BTreeMap<String, String>) {
+        // Texts and a number can always be serialized.
+        let _ = ctx.record_heartbeat(HeartbeatDetails { failures: self.clone(), delayed }).await;
     }
 }
 

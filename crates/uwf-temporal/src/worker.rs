@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 
 use crate::address::TemporalConnection;
+use crate::branches::TemporalBranchStarter;
 use crate::error::{EngineError, TemporalFault};
 use crate::failing::FailureLog;
 use crate::queue_of;
@@ -26,6 +27,9 @@ const LOOKS: usize = 8;
 /// Concurrent workflow tasks: each takes milliseconds.
 const WORKFLOW_TASKS: usize = 100;
 
+/// Groups that a worker plays at the same time, including those within others. Each only waits for its branches.
+const GROUPS: usize = 200;
+
 /// Concurrent polls of an agent's queue. Each returns one step, and then polls for the next.
 const POLLS: usize = 2;
 
@@ -39,6 +43,8 @@ pub struct WorkerSettings {
     pub cwd: PathBuf,
     /// Agents this machine has.
     pub agents: Vec<String>,
+    /// The one of them that plays groups: it only waits for branches.
+    pub group_agent: &'static str,
     /// Most agents at once.
     pub max_agents: usize,
     /// How long running steps may take after the worker was asked to end.
@@ -60,13 +66,15 @@ pub fn work(engine: TemporalConnection, settings: WorkerSettings) -> Result<(), 
         let core = Runtime::from_current_tokio(temporalio_sdk::runtime::RuntimeOptions::default())
             .map_err(|error| failed(&error))?;
         let (phase, seen) = watch::channel(WorkerPhase::Working);
-        let steps = steps(&settings, seen);
+        let starter = TemporalBranchStarter { client: client.clone(), task_queue: task_queue.clone() };
+        let steps = steps(&settings, seen, starter);
         let mut workers = vec![
             Worker::new(&core, client.clone(), thinking(&task_queue, &steps, &settings)?)
                 .map_err(|error| failed(&error))?,
         ];
         for agent in &settings.agents {
-            let options = doing(&queue_of(&task_queue, Some(agent)), &steps, &settings);
+            let at_once = if agent == settings.group_agent { GROUPS } else { settings.max_agents };
+            let options = doing(&queue_of(&task_queue, Some(agent)), &steps, at_once);
             workers.push(Worker::new(&core, client.clone(), options).map_err(|error| failed(&error))?);
         }
         let ends: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
@@ -79,10 +87,21 @@ pub fn work(engine: TemporalConnection, settings: WorkerSettings) -> Result<(), 
     })
 }
 
-fn steps(settings: &WorkerSettings, phase: watch::Receiver<WorkerPhase>) -> StepActivities {
+fn steps(
+    settings: &WorkerSettings,
+    phase: watch::Receiver<WorkerPhase>,
+    starter: TemporalBranchStarter,
+) -> StepActivities {
     let WorkerSettings { program, variables, cwd, max_agents, say, .. } = settings;
     let uwf = UwfProgram { program: program.clone(), variables: variables.clone(), cwd: cwd.clone() };
-    StepActivities { uwf, places: Arc::new(Semaphore::new(*max_agents)), phase, say: Arc::clone(say) }
+    StepActivities {
+        uwf,
+        places: Arc::new(Semaphore::new(*max_agents)),
+        phase,
+        group_queue: queue_of(&starter.task_queue, Some(settings.group_agent)),
+        starter: Arc::new(starter),
+        say: Arc::clone(say),
+    }
 }
 
 /// The worker for workflows, looks, and steps whose agent has no name.
@@ -97,11 +116,11 @@ fn thinking(queue: &str, steps: &StepActivities, settings: &WorkerSettings) -> R
 }
 
 /// The worker for one agent's steps.
-fn doing(queue: &str, steps: &StepActivities, settings: &WorkerSettings) -> WorkerOptions {
+fn doing(queue: &str, steps: &StepActivities, at_once: usize) -> WorkerOptions {
     WorkerOptions::new(queue)
         .register_activities(steps.clone())
         .activity_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLS))
-        .tuner(slots(settings.max_agents))
+        .tuner(slots(at_once))
         .max_heartbeat_throttle_interval(HEARTBEAT)
         .build()
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use json_cas::HashPrefix;
-use uwf_core::config::HookAction;
 use uwf_core::config::edit::{self, KeyPath};
+use uwf_core::config::{HookAction, OutputMode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 use uwf_engine::root::config_text;
@@ -165,6 +165,14 @@ pub(crate) fn roles_with_agents(current: &OsStr) -> Vec<CompletionCandidate> {
             beginning_with(&typed, roles.chain(aliases(home)))
         }
     })
+}
+
+/// `ROLE=`, then the form of an output; a bare form applies to every role.
+pub(crate) fn output_forms(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = text(current);
+    let role = typed.split_once('=').map(|(role, _)| format!("{role}=")).unwrap_or_default();
+    let forms = OutputMode::ALL.map(|form| (format!("{role}{}", form.as_str()), String::new()));
+    candidates(beginning_with(&typed, forms))
 }
 
 /// Commands and topics, as `uwf help` accepts them.

@@ -18,6 +18,7 @@ use uwf_engine::root::thread_ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::thread::{ending, nodes};
+use uwf_engine::verbs::workflows::find_workflow::{self, PathTrust};
 use uwf_engine::views::show::{self, ThreadStatus};
 
 use crate::error::CommandError;
@@ -205,9 +206,9 @@ impl CommandContext {
         Ok(env_file::value_of(name, &env_file))
     }
 
-    /// The typed workflow: a file, a name, a hash, or a unique beginning of one.
+    /// The typed workflow, to look at it: a file, a name, a hash, or a unique beginning of one.
     pub(crate) fn workflow(&self, typed: &str) -> Result<json_cas::NodeHash, CommandError> {
-        let found = uwf_engine::verbs::workflows::find_workflow::workflow(&self.home, typed, &self.cwd)?;
+        let found = find_workflow::workflow(&self.home, typed, &self.cwd, PathTrust::Untrusted)?;
         for note in &found.notes {
             self.printer.warn(note);
         }

@@ -310,6 +310,12 @@ impl CommandPrinter {
         self.asked.is_some()
     }
 
+    /// The arguments with which another uwf prints the requested format.
+    pub(crate) fn format_arguments(&self) -> Vec<String> {
+        let name = self.asked.and_then(|format| Some(format.to_possible_value()?.get_name().to_owned()));
+        name.map_or_else(Vec::new, |name| vec!["--format".to_owned(), name])
+    }
+
     /// Whether reports without their own format are printed as text.
     pub(crate) fn prints_text(&self) -> bool {
         self.format() == ReportFormat::Text

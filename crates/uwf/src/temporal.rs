@@ -1,11 +1,13 @@
 //! Threads on a Temporal server, for the commands. Only in builds with the feature `temporal`.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
+use uwf_engine::attempt::child_threads;
 use uwf_engine::attempt::settings::ThreadSettings;
 use uwf_engine::error::ErrorKind;
 use uwf_temporal::{
@@ -41,6 +43,13 @@ pub(crate) enum FollowObstacle<'a> {
     InVain(&'a str),
     /// Workers cannot run the thread's workflow, for this reason.
     Failing(&'a str),
+    /// A branch of the group that the thread plays cannot continue.
+    DelayedBranch {
+        /// Its thread.
+        thread: &'a str,
+        /// The reason.
+        why: &'a str,
+    },
 }
 
 /// How following a thread ended.
@@ -68,21 +77,6 @@ pub(crate) fn failure(error: EngineError) -> CommandError {
         TemporalFault::Other => ErrorKind::Internal,
     };
     CommandError { hints: error.hint.into_iter().collect(), ..CommandError::new(kind, error.message) }
-}
-
-/// The kind of failure with this exit code.
-fn kind_of(exit_code: u8) -> ErrorKind {
-    let kinds = [
-        ErrorKind::Waiting,
-        ErrorKind::Limit,
-        ErrorKind::AgentFailed,
-        ErrorKind::NotExtractable,
-        ErrorKind::Usage,
-        ErrorKind::Data,
-        ErrorKind::NotFound,
-        ErrorKind::Config,
-    ];
-    kinds.into_iter().find(|kind| kind.exit_code() == exit_code).unwrap_or(ErrorKind::Internal)
 }
 
 /// Connects to the server that arguments, variables or `config.yaml` name, in this order.
@@ -124,11 +118,12 @@ impl FollowedThread {
         trouble: impl Fn(FollowObstacle),
     ) -> Result<FollowEnd, CommandError> {
         let (mut is_told, mut told_reason, mut told_failure) = (false, None, None);
+        let mut told_delays = BTreeMap::new();
         loop {
             let progress = self.engine.progress(self.thread.as_str(), &self.running).map_err(failure)?;
             each();
             return Ok(match progress {
-                TemporalRunProgress::Running { untaken: waits, in_vain: reason, failing } => {
+                TemporalRunProgress::Running { untaken: waits, in_vain: reason, failing, delayed } => {
                     if let Some(reason) = reason.as_ref().filter(|_| reason != told_reason) {
                         trouble(FollowObstacle::InVain(reason));
                     }
@@ -137,6 +132,10 @@ impl FollowedThread {
                         trouble(FollowObstacle::Failing(reason));
                     }
                     told_failure = failing;
+                    for (thread, why) in delayed.iter().filter(|(thread, why)| told_delays.get(*thread) != Some(*why)) {
+                        trouble(FollowObstacle::DelayedBranch { thread, why });
+                    }
+                    told_delays = delayed;
                     let is_long = waits.is_some_and(|waits| waits > UNTAKEN);
                     if is_long && !is_told {
                         trouble(FollowObstacle::Untaken);
@@ -146,7 +145,10 @@ impl FollowedThread {
                 }
                 TemporalRunProgress::Ended(_) => FollowEnd::Ended,
                 TemporalRunProgress::Stopped(TemporalThreadState::Stopped { state, exit_code, role, .. }) => {
-                    FollowEnd::Stopped { kind: kind_of(exit_code), message: stopped_in_words(&state, role.as_deref()) }
+                    FollowEnd::Stopped {
+                        kind: ErrorKind::of_exit_code(exit_code),
+                        message: stopped_in_words(&state, role.as_deref()),
+                    }
                 }
                 TemporalRunProgress::Stopped(_) => continue,
                 TemporalRunProgress::Abandoned(why) => FollowEnd::Abandoned(why),
@@ -199,6 +201,12 @@ pub(crate) fn notify_temporal(context: &CommandContext, thread: &ThreadId, call:
         }
         let engine = connect(context, TemporalAddress::default())?;
         engine.call(thread.as_str(), call).map_err(failure)?;
+        if call == TemporalAction::Kill {
+            // Branches of its groups have workflows of their own.
+            for below in child_threads::killed_below(&context.home, thread)? {
+                engine.call(below.as_str(), call).map_err(failure)?;
+            }
+        }
         // If this thread plays a role of a parent, the parent waits for it, and may be able to continue now.
         let mut parent = parent_of(context, thread)?;
         while let Some(thread) = parent.filter(|_| call != TemporalAction::Pause) {

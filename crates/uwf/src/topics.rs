@@ -56,7 +56,7 @@ const fn topic(name: &'static str, about: &'static str, text: fn(clap::Command) 
 pub(crate) const ALL: [HelpTopic; 34] = [
     topic("tutorial", "a first workflow: run it, break it, let a person decide, fork it", page!("guide/tutorial")),
     topic("agents", "declaring agents, how their answers are read, writing one", page!("guide/agents")),
-    topic("workflows", "writing workflows: schemas, routes, conditions", page!("guide/workflows")),
+    topic("workflows", "writing workflows: roles, groups, inputs, conditions", page!("guide/workflows")),
     topic("operating", "schedulers, exit codes, states, crashes, backups", page!("guide/operating")),
     topic("dashboard", "pages in a browser, for one machine or many", page!("guide/dashboard")),
     topic(

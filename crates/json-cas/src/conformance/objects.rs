@@ -21,7 +21,7 @@ const WATCHED: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_millis(1100);
 
 /// More objects than a backend reads at once.
-const MANY: u64 = 300;
+const MANY: u64 = 100;
 
 /// Threads that put at the same time.
 const THREADS: u64 = 8;
@@ -34,6 +34,16 @@ const EACH: u64 = 20;
 /// # Panics
 /// If the backend violates the contract of [`ObjectBackend`].
 pub fn objects_suite(make: &dyn Fn() -> Box<dyn ObjectBackend>) {
+    objects_suite_of_one_writer(make);
+    takes_puts_at_once(&*make());
+}
+
+/// The suite for a single writer: two simultaneous puts may both report that they created the object. Some servers for tests look for an
+/// object and create it in two steps.
+///
+/// # Panics
+/// If the backend violates the rest of the contract of [`ObjectBackend`].
+pub fn objects_suite_of_one_writer(make: &dyn Fn() -> Box<dyn ObjectBackend>) {
     empty(&*make());
     puts_and_gets(&*make());
     gets_many_in_their_order(&*make());
@@ -42,7 +52,6 @@ pub fn objects_suite(make: &dyn Fn() -> Box<dyn ObjectBackend>) {
     lists_sorted_and_by_prefix(&*make());
     keeps_any_bytes(&*make());
     follows_chains(&*make());
-    takes_puts_at_once(&*make());
     removes(&*make());
     grows_young_again(&*make());
     sweeps_only_when_nobody_holds(&*make());

@@ -149,9 +149,9 @@ impl FsObjects {
         }
     }
 
-    /// Packs that are missing or have a damaged index. The objects in the other packs are not checked.
-    pub fn damaged_packs(&self) -> Result<Vec<DamagedPack>, StoreError> {
-        Ok(self.listed(None)?.1)
+    /// All readable objects, sorted, and the packs that are missing or have a damaged index. The objects in the other packs are not checked.
+    pub fn list_with_damage(&self) -> Result<(Vec<NodeHash>, Vec<DamagedPack>), StoreError> {
+        self.listed(None)
     }
 }
 
@@ -331,7 +331,7 @@ impl ObjectBackend for FsObjects {
         names.retain(|name| hash_of(name).is_none() && name != PACKS);
         names.sort_unstable();
         let unnamed = names.into_iter().map(|name| StrayEntry { name, reason: format!("not named <hash>{EXTENSION}") });
-        let damaged = self.damaged_packs()?.into_iter().map(|DamagedPack { path, reason }| StrayEntry {
+        let damaged = self.listed(None)?.1.into_iter().map(|DamagedPack { path, reason }| StrayEntry {
             name: format!("{PACKS}/{}", path.file_name().unwrap_or_default().to_string_lossy()),
             reason,
         });

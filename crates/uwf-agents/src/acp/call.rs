@@ -62,6 +62,12 @@ impl AcpToolCall {
         names.into_iter().flatten().find(|name| !name.trim().is_empty()).unwrap_or(&self.id)
     }
 
+    /// The command that is the title of a call without tool and arguments: this is all that gemini reports of a command.
+    fn title_command(&self) -> Option<&str> {
+        let is_command = self.kind.as_deref() == Some("execute") && self.tool.is_none() && self.input.is_none();
+        self.title.as_deref().filter(|title| is_command && !title.trim().is_empty())
+    }
+
     /// `pending`, `in_progress`, `completed`, `failed`.
     pub(super) fn status(&self) -> &str {
         &self.status
@@ -69,9 +75,13 @@ impl AcpToolCall {
 
     /// The call for the trace. Its time runs from the first to the last update; 0 if all came at once.
     pub(super) fn record(&self) -> AgentToolCall {
+        let (name, arguments) = match self.title_command() {
+            Some(command) => (activity::SHELL, command),
+            None => (self.name(), self.input.as_deref().unwrap_or_default()),
+        };
         AgentToolCall {
-            name: self.name().to_owned(),
-            arguments: self.input.clone().unwrap_or_default(),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
             result: self.result().into_owned(),
             duration_ms: self.ended_ms.map_or(0, |ended| ended.saturating_sub(self.begun_ms)),
         }
@@ -151,4 +161,25 @@ pub(super) fn content_text(content: &Value) -> Option<String> {
         ("resource_link", _) => content.get("uri").and_then(Value::as_str).map(|uri| format!("[{uri}]"))?,
         (other, _) => format!("[{other}]"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(update: &Value) -> (String, String) {
+        let mut call = AcpToolCall::new("t1", 0);
+        call.update(update, 0);
+        let record = call.record();
+        (record.name, record.arguments)
+    }
+
+    #[test]
+    fn title_is_command_where_nothing_else_is_reported() {
+        let shell = |command: &str| (activity::SHELL.to_owned(), command.to_owned());
+        assert_eq!(recorded(&json!({ "title": "cargo test", "kind": "execute" })), shell("cargo test"));
+        let with_input = json!({ "title": "Run tests", "kind": "execute", "rawInput": { "command": "cargo test" } });
+        assert_eq!(recorded(&with_input), ("Run tests".to_owned(), r#"{"command":"cargo test"}"#.to_owned()));
+        assert_eq!(recorded(&json!({ "title": "a.rs", "kind": "read" })), ("a.rs".to_owned(), String::new()));
+    }
 }

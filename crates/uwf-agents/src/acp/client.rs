@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -73,7 +73,7 @@ pub(super) struct AcpClient {
     stderr: JoinHandle<()>,
     last_words: Arc<Mutex<String>>,
     ended: bool,
-    _sandbox: Option<ProgramSandbox>,
+    sandbox: Option<ProgramSandbox>,
 }
 
 impl AcpClient {
@@ -85,15 +85,8 @@ impl AcpClient {
         keep_default_actions()?;
         let signals = SignalListener::listen()?;
         let sandbox = ProgramSandbox::of_attempt(opened, &settings.command)?;
-        let mut command = sandbox::command(sandbox.as_ref(), &settings.command);
-        without_secrets(&mut command, opened);
-        sandbox.iter().for_each(|sandbox| sandbox.set_variables(&mut command));
-        let is_set = |name: &str| std::env::var_os(name).is_some() || opened.agent.set.contains_key(name);
-        let missing = settings.env.iter().filter(|(name, _)| !is_set(name));
-        let mut child = command
+        let mut child = command(sandbox.as_ref(), settings, opened)
             .args(&settings.args)
-            .envs(missing.chain(&settings.own_env).map(|(name, value)| (name, value)))
-            .current_dir(&opened.workspace)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -123,8 +116,13 @@ impl AcpClient {
             stderr,
             last_words,
             ended: false,
-            _sandbox: sandbox,
+            sandbox,
         })
+    }
+
+    /// Its program, as it was started but without arguments.
+    pub(super) fn command(&self, settings: &AcpLaunch, opened: &AttemptOpening) -> Command {
+        command(self.sandbox.as_ref(), settings, opened)
     }
 
     /// Sends a message. If the agent no longer reads, the caller learns it while listening.
@@ -286,6 +284,18 @@ fn event(line: MessageLine) -> Option<AcpEvent> {
         MessageLine::Whole(bytes) => messages::read(&bytes).map(AcpEvent::Message),
         MessageLine::TooLong(bytes) => Some(AcpEvent::TooLong(bytes)),
     }
+}
+
+/// The program of an attempt in its sandbox, workspace and environment.
+fn command(sandbox: Option<&ProgramSandbox>, settings: &AcpLaunch, opened: &AttemptOpening) -> Command {
+    let mut command = sandbox::command(sandbox, &settings.command);
+    without_secrets(&mut command, opened);
+    sandbox.iter().for_each(|sandbox| sandbox.set_variables(&mut command));
+    let is_set = |name: &str| std::env::var_os(name).is_some() || opened.agent.set.contains_key(name);
+    let missing = settings.env.iter().filter(|(name, _)| !is_set(name));
+    let env = missing.chain(&settings.own_env).map(|(name, value)| (name, value));
+    command.envs(env).current_dir(&opened.workspace);
+    command
 }
 
 /// Passes a process's stderr on to ours and remembers its last line.

@@ -1,7 +1,7 @@
 //! Answers to an agent's requests for permission.
 
 use agent_kit::mcp::{CAS_GET, CONTEXT, SERVER_NAME, SUBMIT};
-use agent_kit::shown_option;
+use agent_kit::{PERMISSION_NEEDED, shown_option};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,8 +16,15 @@ const HOW_TO_REPLY: &str = "Reply with the number or the name of an option.";
 /// Kinds of options in the protocol, as a reply names them. Only the agent's request says which option has a kind.
 pub const KINDS: [&str; 4] = ["allow once", "allow always", "reject once", "reject always"];
 
+/// First words of the names of options that deny.
+const REFUSALS: [&str; 7] = ["reject", "deny", "no", "not", "never", "cancel", "refuse"];
+
+/// Kinds of calls in the protocol.
+const CALL_KINDS: [&str; 10] =
+    ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"];
+
 /// Replies that allow a request although no option has this name.
-pub const ALLOWING: [&str; 4] = ["yes", "y", "allow", "ok"];
+pub const ALLOWING: [&str; 6] = ["yes", "y", "allow", "ok", "approve", "approved"];
 
 /// How requests for permission are answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -70,13 +77,12 @@ impl PermissionDecision {
 }
 
 /// The question to a person about a request, with the options that the agent offers.
-pub(super) fn question(agent: &str, params: &Value) -> String {
+pub(super) fn question(params: &Value) -> String {
     let options: Vec<String> =
         names(params).into_iter().enumerate().map(|(at, name)| format!("{}. {name}", at + 1)).collect();
     format!(
-        "{}{}\n\n{HOW_TO_REPLY} `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other \
+        "{PERMISSION_NEEDED}{}\n\n{HOW_TO_REPLY} `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other \
          reply denies the request, and the agent gets your text:\n\n{}",
-        question_start(agent),
         what(params),
         options.join("\n")
     )
@@ -96,17 +102,15 @@ pub(super) fn names(params: &Value) -> Vec<&str> {
 
 /// The request in a [`question`]; `None` for any other question.
 pub(super) fn request_in_question<'q>(agent: &str, question: &'q str) -> Option<&'q str> {
-    question.strip_prefix(&question_start(agent))?.lines().next()
-}
-
-fn question_start(agent: &str) -> String {
-    format!("{agent} asks for permission: ")
+    let request = question.strip_prefix(PERMISSION_NEEDED);
+    // The earlier form, which threads that wait may have.
+    request.or_else(|| question.strip_prefix(&format!("{agent} asks for permission: ")))?.lines().next()
 }
 
 /// A reply, or the name of an option, as they are compared.
 #[must_use]
 pub fn normal(text: &str) -> String {
-    text.trim().trim_end_matches('.').replace('_', " ").to_lowercase()
+    text.trim().trim_end_matches(['.', '!']).replace('_', " ").to_lowercase()
 }
 
 /// The position of the option that a reply names, by its name or by its number from 1. A long name is cut where it is shown.
@@ -132,6 +136,32 @@ pub(super) fn decide_by_reply(params: &Value, reply: &str) -> PermissionDecision
         None if ALLOWING.contains(&wanted.as_str()) => decide(PermissionPolicy::Allow, params),
         None => decide(PermissionPolicy::Deny, params),
     }
+}
+
+/// Whether a reply to a [`question`] denies its request, for a request that the agent does not repeat: only a repeated one says of which
+/// kind an option is, so an option counts as a denial by its name.
+pub(super) fn is_denial(question: &str, reply: &str) -> bool {
+    let listed = question.split_once(HOW_TO_REPLY).map_or("", |(_, below)| below);
+    let names: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.split_once(". ").filter(|(number, _)| number.parse::<usize>().is_ok()))
+        .map(|(_, name)| name)
+        .collect();
+    let wanted = normal(reply);
+    match named_option(&names, reply) {
+        Some(at) => {
+            let name = normal(names[at]);
+            let first = name.split(|symbol: char| !symbol.is_alphanumeric()).next().unwrap_or_default();
+            REFUSALS.contains(&first)
+        }
+        None => !ALLOWING.contains(&wanted.as_str()) && !KINDS[..2].contains(&wanted.as_str()),
+    }
+}
+
+/// The title of the call in a request that [`what`] has put into one line.
+pub(super) fn title(request: &str) -> &str {
+    let ends = CALL_KINDS.iter().filter_map(|kind| request.find(&format!(" ({kind})")));
+    &request[..ends.min().unwrap_or(request.len())]
 }
 
 /// Whether a decision also holds for later requests: an option of the kind `allow_always` or `reject_always`.
@@ -211,6 +241,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn denial_is_seen_without_the_request() {
+        let option = |name: &str, kind: &str| json!({ "optionId": kind, "name": name, "kind": kind });
+        let params = json!({
+            "toolCall": { "title": "rm -rf (old) target", "kind": "execute", "rawInput": { "command": "rm (edit)" } },
+            "options": [option("Always Allow", "allow_always"), option("Not now", "reject_once"), option("No, stop", "reject_always")],
+        });
+        let question = question(&params);
+        for (reply, is_denied) in [
+            ("1", false),
+            ("always allow", false),
+            ("yes", false),
+            ("allow once", false),
+            ("2", true),
+            ("3", true),
+            ("No, stop", true),
+            ("always", true),
+            ("Use git clean.", true),
+            ("There was no reply within 4s.", true),
+        ] {
+            assert_eq!(is_denial(&question, reply), is_denied, "{reply}");
+        }
+        assert_eq!(title(request_in_question("a", &question).unwrap()), "rm -rf (old) target");
+        assert_eq!(title("something it does not name"), "something it does not name");
+    }
+
+    #[test]
     fn reply_is_number_name_or_denial() {
         let option =
             |kind: &str| json!({ "optionId": format!("o-{kind}"), "name": kind.replace('_', " "), "kind": kind });
@@ -240,6 +296,6 @@ mod tests {
         ] });
         assert_eq!(decide_by_reply(&params, &shown_option(&long)), PermissionDecision::Pick("long".to_owned()));
         let params = json!({ "options": [option("allow_always"), option("allow_once"), option("reject_once")] });
-        assert!(question("a", &params).ends_with(":\n\n1. allow always\n2. allow once\n3. reject once"));
+        assert!(question(&params).ends_with(":\n\n1. allow always\n2. allow once\n3. reject once"));
     }
 }

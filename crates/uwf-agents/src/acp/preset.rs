@@ -13,6 +13,8 @@ pub enum TokenCountScope {
     Session,
     /// Nothing that could be counted as this prompt's.
     None,
+    /// Not this prompt's, so uwf adds up the model calls that `COMMAND export SESSION` prints, as opencode does.
+    Export,
 }
 
 /// One row of [`PRESETS`].
@@ -66,8 +68,11 @@ pub const PRESETS: [AcpPreset; 7] = [
     AcpPreset {
         name: "opencode",
         command: "opencode",
+        // Its stderr has the usage limits that it waits for silently.
+        args: &["acp", "--print-logs", "--log-level", "ERROR"],
         env: &[("OPENCODE_DISABLE_AUTOUPDATE", "1")],
-        // Its counts cover only its last model call.
+        // The counts in its reply cover only its last model call.
+        counting: TokenCountScope::Export,
         ..PLAIN
     },
     AcpPreset {
@@ -77,6 +82,7 @@ pub const PRESETS: [AcpPreset; 7] = [
         // Without it, the agent rejects the mode below in a folder that was not trusted by hand.
         unattended_env: &[("GEMINI_CLI_TRUST_WORKSPACE", "true")],
         unattended_mode: Some("yolo"),
+        counting: TokenCountScope::Prompt,
         ..PLAIN
     },
     AcpPreset { name: "cursor", command: "cursor-agent", ..PLAIN },

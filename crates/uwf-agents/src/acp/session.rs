@@ -1,30 +1,30 @@
 //! One session with an agent. It is opened once and prompted as often as needed; requests of the agent are answered in between.
 
-use std::sync::Arc;
+mod permission_requests;
+mod prompt_state;
+mod tokens;
+
 use std::time::{Duration, Instant};
 
 use agent_kit::json_rpc::JsonRpcMessage;
-use agent_kit::{AgentContext, AgentTurn, TurnRecorder, json_rpc, mcp, submit, submitted_value};
+use agent_kit::{AgentContext, AgentTurn, TurnRecorder, json_rpc, mcp, submitted_value};
 use serde_json::{Value, json};
 use signal_hook::consts::SIGINT;
-use uwf_core::node::TokenCounts;
 use uwf_core::thread::QuestionReply;
 use uwf_engine::attempt::recorded::AttemptOpening;
 use uwf_engine::attempt::redactor::SecretRedactor;
 use uwf_engine::error::{Error, ErrorKind, Result};
 use uwf_llm::FinishReason;
 
+use self::prompt_state::AcpPromptState;
 use super::SOURCE;
 use super::client::{AcpClient, AcpEvent};
 use super::messages::{self, AcpFailure, AcpMessage};
 use super::permission::{self, PermissionDecision};
-use super::preset::TokenCountScope;
 use super::progress::AcpProgress;
 use super::session_options::{self, SessionOption};
 use super::settings::AcpLaunch;
-use super::transcript::AcpTranscript;
 use super::usage::AcpTokenCounts;
-use crate::model_exchange::millis;
 
 /// Version of the protocol. All agents that were measured speak it.
 const PROTOCOL_VERSION: u64 = 1;
@@ -34,9 +34,6 @@ const STARTUP_LIMIT: Duration = Duration::from_mins(3);
 
 /// Time for an agent to answer a cancelled prompt; shorter than the grace between TERM and KILL.
 const CANCEL_WAIT: Duration = Duration::from_millis(800);
-
-/// Time between two saves of the text so far.
-const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// Error code of agents that need a login.
 const AUTH_REQUIRED: i64 = -32000;
@@ -53,6 +50,8 @@ pub(super) struct AcpSession {
     /// Counts and cost of the session before the next prompt, if the agent has reported them each time.
     counts: Option<AcpTokenCounts>,
     dollars: Option<f64>,
+    /// The model, if the agent reports it.
+    model: Option<String>,
     recorder: TurnRecorder,
     /// Earlier requests for permission at this step that a person has replied to, and did not count yet.
     replies: Vec<QuestionReply>,
@@ -65,61 +64,6 @@ pub(super) struct AcpPromptResult {
     pub(super) answer: String,
     /// Everything that was reported. Its tokens cover only this prompt, as far as they are known.
     pub(super) turn: AgentTurn,
-}
-
-/// State of a prompt while we listen.
-struct AcpPromptState<'a, 'h> {
-    context: &'a AgentContext<'h>,
-    redactor: SecretRedactor,
-    transcript: AcpTranscript,
-    begun: Instant,
-    /// The parts of the prompt.
-    input: Vec<Arc<str>>,
-    /// Whether the text so far is saved as the text of a failed attempt. False if something better is saved already.
-    saves: bool,
-    /// Whether something was reported since the last save, and the time of that save.
-    has_news: bool,
-    saved: Instant,
-}
-
-impl<'a, 'h> AcpPromptState<'a, 'h> {
-    fn new(context: &'a AgentContext<'h>, redactor: SecretRedactor, cap: usize) -> AcpPromptState<'a, 'h> {
-        let (transcript, now) = (AcpTranscript::new(cap), Instant::now());
-        let (input, saves, has_news) = (Vec::new(), false, false);
-        AcpPromptState { context, redactor, transcript, begun: now, input, saves, has_news, saved: now }
-    }
-
-    fn elapsed_ms(&self) -> u64 {
-        millis(self.begun.elapsed())
-    }
-
-    /// Saves the text so far, which was paid for, so that it survives the end of this process.
-    fn save(&mut self) -> Result<()> {
-        if self.saves && !self.transcript.is_empty() {
-            submit::keep(self.context, &self.redactor.text(&self.transcript.partial()))?;
-        }
-        Ok(())
-    }
-
-    /// How long to wait for more. With unsaved reports, at most until the next save is due.
-    fn patience(&self, left: Option<Duration>) -> Option<Duration> {
-        if !self.has_news {
-            return left;
-        }
-        let due = SAVE_EVERY.saturating_sub(self.saved.elapsed());
-        Some(left.map_or(due, |left| left.min(due)))
-    }
-
-    /// The prompt's turn so far.
-    fn turn(&self, tokens: Option<TokenCounts>) -> AgentTurn {
-        AgentTurn {
-            input: self.input.clone(),
-            output: self.transcript.said(),
-            tool_calls: self.transcript.tool_calls(),
-            tokens,
-            latency_ms: self.elapsed_ms(),
-        }
-    }
 }
 
 impl AcpSession {
@@ -145,6 +89,7 @@ impl AcpSession {
             progress: AcpProgress::new(),
             counts: Some(AcpTokenCounts::default()),
             dollars: Some(0.0),
+            model: None,
             recorder: TurnRecorder::begin(context, SOURCE)?,
             replies: context.replies()?,
         };
@@ -191,7 +136,7 @@ impl AcpSession {
         let reply = self.request("session/prompt", params, None, &mut listening);
         // A turn that ends badly was paid for as well.
         let tokens = match &reply {
-            Ok(reply) => self.tokens(reply, &listening.transcript),
+            Ok(reply) => self.tokens(reply, &mut listening),
             Err(_) => self.cost_so_far(&listening),
         };
         let done = reply.and_then(|reply| self.turn_ended(&reply, &listening)).inspect_err(|_| {
@@ -204,6 +149,9 @@ impl AcpSession {
         // Release only after everything is saved: a second signal may follow.
         self.client.release();
         done?;
+        if saves {
+            self.deny_unrepeated(&mut listening);
+        }
         let turn = listening.turn(tokens);
         self.recorder.turn(&turn);
         Ok(AcpPromptResult { answer: listening.transcript.answer().to_owned(), turn })
@@ -264,6 +212,7 @@ impl AcpSession {
         let id = id.as_str();
         self.id = Some(id.to_owned());
         self.recorder.session(SOURCE, Some(id));
+        self.reports_model(session_options::current_model(&new));
         self.progress.line(&format!("session {id}"));
         for choice in self.choices(&new)? {
             ask(self, choice.method, choice.params(id))?;
@@ -341,11 +290,10 @@ impl AcpSession {
 
     /// Saves and records the reports so far, in case this process does not live until the turn ends.
     fn save_now_and_then(&mut self, listening: &mut AcpPromptState<'_, '_>) -> Result<()> {
-        if listening.has_news && listening.saved.elapsed() >= SAVE_EVERY {
+        if listening.is_save_due() {
             listening.save()?;
             self.recorder.under_way(&listening.turn(self.cost_so_far(listening)));
-            listening.saved = Instant::now();
-            listening.has_news = false;
+            listening.mark_saved();
         }
         Ok(())
     }
@@ -385,7 +333,10 @@ impl AcpSession {
                 let decision = by_person.unwrap_or_else(|| permission::decide(self.settings.permissions, &params));
                 self.client.send(&json_rpc::reply(&id, decision.outcome()));
                 let asked = permission::what(&params);
-                if let Some(call) = params.get("toolCall").filter(|_| permission::denies(&decision, &params)) {
+                // A request that waits for a person is not denied.
+                let is_denied =
+                    !matches!(decision, PermissionDecision::Ask(_)) && permission::denies(&decision, &params);
+                if let Some(call) = params.get("toolCall").filter(|_| is_denied) {
                     let at_ms = listening.elapsed_ms();
                     listening.transcript.deny(call, at_ms);
                 }
@@ -404,30 +355,6 @@ impl AcpSession {
             JsonRpcMessage::Reply { .. } => self.progress.line("a reply without a request"),
         }
         Ok(())
-    }
-
-    /// The decision of a person on an earlier request that equals this one. It counts once in each attempt, because an attempt without the
-    /// session repeats its work; a lasting decision counts for all.
-    fn decision_of_person(&mut self, params: &Value, listening: &AcpPromptState<'_, '_>) -> Option<PermissionDecision> {
-        let question = listening.redactor.text(&permission::question(&self.name, params));
-        let position = self.replies.iter().position(|known| known.question == question)?;
-        let decision = permission::decide_by_reply(params, &self.replies[position].reply);
-        if !permission::is_lasting(&decision, params) {
-            self.replies.remove(position);
-        }
-        Some(decision)
-    }
-
-    /// Ends the attempt with a question to a person. A process that waited for the reply would keep the thread's lock and a place for hours,
-    /// and be lost with its machine; the session continues with the reply instead.
-    fn ask_a_person(&mut self, asked: &str, params: &Value, listening: &mut AcpPromptState<'_, '_>) -> Error {
-        self.progress.line(&format!("asked: {asked}; a person must answer"));
-        self.cancel(None, listening);
-        let question = permission::question(&self.name, params);
-        agent_kit::ask_person(listening.context, &question, &permission::names(params)).unwrap_or_else(|| {
-            Error::waiting(format!("agent `{}` asks for permission: {asked}", self.name))
-                .hint("`permissions: allow` or `deny` in the agent's config answers it; then step again")
-        })
     }
 
     /// This process was asked to stop: cancels the turn and saves the text so far.
@@ -468,12 +395,6 @@ impl AcpSession {
         }
     }
 
-    /// Cost of the current turn, if the agent reports it.
-    fn cost_so_far(&self, listening: &AcpPromptState<'_, '_>) -> Option<TokenCounts> {
-        let cost = listening.transcript.dollars().zip(self.dollars).map(|(now, before)| now - before);
-        cost.filter(|cost| *cost > 0.0).map(|cost| TokenCounts { cost: Some(cost), ..TokenCounts::default() })
-    }
-
     /// Whether a turn ended well.
     fn turn_ended(&mut self, reply: &Value, listening: &AcpPromptState<'_, '_>) -> Result<()> {
         let reason = reply.get("stopReason").and_then(Value::as_str).unwrap_or_default();
@@ -491,24 +412,6 @@ impl AcpSession {
         match cut_off {
             Some(why) if submitted_value::take(listening.context)?.is_none() => Err(self.failed(why)),
             _ => Ok(()),
-        }
-    }
-
-    fn tokens(&mut self, reply: &Value, transcript: &AcpTranscript) -> Option<TokenCounts> {
-        let now = reply.get("usage").and_then(AcpTokenCounts::read);
-        let before = std::mem::replace(&mut self.counts, now);
-        let counts = match self.settings.counting {
-            TokenCountScope::None => None,
-            TokenCountScope::Prompt => now,
-            TokenCountScope::Session => now.zip(before).and_then(|(now, before)| now.since(before)),
-        };
-        let dollars = std::mem::replace(&mut self.dollars, transcript.dollars());
-        let cost = transcript.dollars().zip(dollars).map(|(now, before)| now - before).filter(|cost| *cost >= 0.0);
-        let tokens = counts.map(AcpTokenCounts::tokens);
-        match (tokens, cost) {
-            (None, None) => None,
-            (Some(tokens), cost) => Some(TokenCounts { cost, ..tokens }),
-            (None, cost) => Some(TokenCounts { cost, ..TokenCounts::default() }),
         }
     }
 

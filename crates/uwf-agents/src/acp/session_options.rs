@@ -27,6 +27,9 @@ impl SessionOption {
     }
 }
 
+/// Names for the model that an agent chooses.
+const CHOSEN_LATER: [&str; 2] = ["default", "auto"];
+
 /// The choice of a mode in the reply to `session/new`.
 ///
 /// # Errors
@@ -41,6 +44,20 @@ pub fn mode(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
 /// The models on offer, if this one is not among them.
 pub fn model(new: &Value, asked: &str) -> Result<SessionOption, Vec<String>> {
     choice(new, asked, "model", "session/set_model", ("/models/availableModels", "modelId"))
+}
+
+/// The model of a new session, by the agent's name for it; `None` if it says none, or that the agent chooses one.
+#[must_use]
+pub fn current_model(new: &Value) -> Option<&str> {
+    let listed = new.pointer("/models/currentModelId");
+    let current = listed.or_else(|| option_for(new, "model")?.get("currentValue"))?.as_str()?;
+    Some(current).filter(|model| !CHOSEN_LATER.contains(model))
+}
+
+/// The configuration option of a new session for something.
+fn option_for<'n>(new: &'n Value, what: &str) -> Option<&'n Value> {
+    let options = new.get("configOptions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    options.iter().find(|option| option.get("category").and_then(Value::as_str) == Some(what))
 }
 
 fn choice(
@@ -60,8 +77,7 @@ fn choice(
     if let Some(id) = named.and_then(|item| item.get(key)).and_then(Value::as_str) {
         return Ok(SessionOption { method, what, value: id.to_owned(), option: None });
     }
-    let options = new.get("configOptions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let option = options.iter().find(|option| option.get("category").and_then(Value::as_str) == Some(what));
+    let option = option_for(new, what);
     let values = option.map(option_values).unwrap_or_default();
     let id = option.and_then(|option| option.get("id")).and_then(Value::as_str);
     match id {

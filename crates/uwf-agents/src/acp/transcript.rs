@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use agent_kit::answer::AgentToolCall;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::call::{AcpToolCall, content_text};
 use super::usage;
@@ -107,6 +107,12 @@ impl AcpTranscript {
             known.update(call, at_ms);
             known.deny();
         }
+    }
+
+    /// Adds a denied call that the agent did not report again, by its title.
+    pub(super) fn deny_unreported(&mut self, title: &str, at_ms: u64) {
+        let id = format!("denied {}", self.calls.len());
+        self.deny(&json!({ "toolCallId": id, "title": title, "status": "failed" }), at_ms);
     }
 
     /// The answer: the last text after the last tool call, or the last text before it if none followed.

@@ -16,8 +16,20 @@ pub struct AcpTokenCounts {
 }
 
 impl AcpTokenCounts {
-    /// Reads `usage` of a reply; `None` if it lacks the input or output tokens.
-    pub fn read(usage: &Value) -> Option<AcpTokenCounts> {
+    /// Reads the counts in a reply; `None` if it lacks the input or output tokens.
+    pub fn read(reply: &Value) -> Option<AcpTokenCounts> {
+        reply.get("usage").and_then(AcpTokenCounts::of_usage).or_else(|| AcpTokenCounts::of_quota(reply))
+    }
+
+    /// The counts as gemini has them in its reply.
+    fn of_quota(reply: &Value) -> Option<AcpTokenCounts> {
+        let counts = reply.pointer("/_meta/quota/token_count")?;
+        let count = |key: &str| counts.get(key).and_then(number::count);
+        let (input, output) = (count("input_tokens")?, count("output_tokens")?);
+        Some(AcpTokenCounts { input, output, ..AcpTokenCounts::default() })
+    }
+
+    fn of_usage(usage: &Value) -> Option<AcpTokenCounts> {
         let count = |key: &str| usage.get(key).and_then(number::count);
         Some(AcpTokenCounts {
             input: count("inputTokens")?,
@@ -66,6 +78,14 @@ impl AcpTokenCounts {
             cost: None,
         }
         .in_range()
+    }
+}
+
+/// The model of all calls of a prompt, as gemini has it in its reply.
+pub fn only_model(reply: &Value) -> Option<&str> {
+    match reply.pointer("/_meta/quota/model_usage").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([only]) => only.get("model").and_then(Value::as_str),
+        _ => None,
     }
 }
 

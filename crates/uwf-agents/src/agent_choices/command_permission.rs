@@ -101,6 +101,14 @@ pub fn settings(agent: &AgentConfig, may_run: bool) -> Option<Vec<(&'static str,
     Some(vec![("args", json!(known.arguments(&agent.args, may_run)))])
 }
 
+/// A sentence about other tools that an agent loses with its commands; `None` if it keeps them.
+pub fn lost_without_commands(agent: &AgentConfig) -> Option<&'static str> {
+    let program = agent.command.rsplit('/').next().unwrap_or(&agent.command);
+    let preset = agent.config.get("preset").and_then(Value::as_str);
+    let is_codex = program == "codex" && preset.is_none();
+    is_codex.then_some("codex then has no shell, with which it also reads and searches files")
+}
+
 /// Whether the program of an agent always runs commands, because uwf starts it with that right.
 pub fn always_runs(agent: &AgentConfig) -> bool {
     agent.command.strip_prefix(BUILT_IN_PREFIX).is_some_and(|built_in| ["hermes", "cursor"].contains(&built_in))

@@ -51,7 +51,7 @@ impl Agent for ExitAgent {
         let turn = AgentTurn { output: printed.clone(), latency_ms: duration_ms, ..AgentTurn::asked(input) };
         let value = output(context, code, &printed);
         let source = COMMAND_SOURCE.to_owned();
-        Ok(AgentAnswer { raw: printed, turns: vec![turn], duration_ms, source, ..AgentAnswer::value(value) })
+        Ok(AgentAnswer { raw: printed, turns: vec![turn], duration_ms, source, ..AgentAnswer::made_by_uwf(value) })
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn output(context: &AgentContext<'_>, code: i32, printed: &str) -> Va
     Value::Object(keys)
 }
 
-/// The end of a text, from the beginning of a line, with a mark if something is left out.
+/// The end of a text, with a mark if something is left out. It begins with a line, unless that line is very long.
 fn tail(text: &str) -> String {
     if text.len() <= TAIL {
         return text.to_owned();
@@ -129,7 +129,8 @@ fn tail(text: &str) -> String {
     while !text.is_char_boundary(from) {
         from += 1;
     }
-    let from = text[from..].find('\n').map_or(from, |line| from + line + 1);
+    let line = text[from..].find('\n').filter(|line| *line < TAIL / 2);
+    let from = line.map_or(from, |line| from + line + 1);
     format!("[… {from} bytes left out]\n{}", &text[from..])
 }
 
@@ -186,6 +187,11 @@ mod tests {
         assert!(lines.next().is_some_and(|mark| mark.starts_with("[… ")));
         assert!(lines.next().is_some_and(|line| line.starts_with("line ")));
         assert_eq!(tail("short"), "short");
-        assert!(tail(&"x".repeat(TAIL + 9)).ends_with('x'));
+        for (long, end) in
+            [("x".repeat(TAIL + 9), "xx"), (format!("{} 3 failed\n", "x".repeat(TAIL + 9)), "xx 3 failed\n")]
+        {
+            let shown = tail(&long);
+            assert!(shown.ends_with(end) && shown.len() >= TAIL, "{} bytes", shown.len());
+        }
     }
 }

@@ -272,12 +272,12 @@ b:
                 "9:5: error[misplaced]: `exit-code` goes with `fail`",
                 "10:5: error[unreachable]: only the last entry of a role can be repeated: the entries after it are \
                  never reached",
-                "11:11: error[bad-value]: `fail` is 0; it can be a whole number, 1 or more",
+                "11:11: error[bad-value]: `fail` is 0; it must be a whole number of at least 1",
                 "12:13: error[wrong-type]: `repeat` must be true or false, not a text",
-                "14:16: error[bad-value]: `exit-code` is 256; it can be a whole number, 1 to 255",
+                "14:16: error[bad-value]: `exit-code` is 256; it must be a whole number from 1 to 255",
                 "15:13: error[wrong-type]: `stderr` must be a text, not a number (put it in quotes: \"7\")",
                 "16:14: error[wrong-type]: `garbage` must be a text, not a number (put it in quotes: \"5\")",
-                "17:11: error[bad-value]: `hang` is -1; it can be a number, 0 to 86400",
+                "17:11: error[bad-value]: `hang` is -1; it must be a number from 0 to 86400",
                 "18:5: error[unknown-key]: the key `expct-prompt` is not known here (did you mean `expect-prompt`?)",
                 "20:21: error[wrong-type]: each item of `expect-prompt` must be a text, not a number (put it in quotes: \"1\")",
                 "22:5: error[unreachable]: only the last entry of a role can be repeated: the entries after it are \

@@ -24,9 +24,9 @@
 //!     repeat: true                         # also the answer of every visit to come
 //! ```
 //!
-//! Each `reply` is the answer of one visit. The entries before it are failed attempts of that visit, and every failure
-//! of an attempt (a time limit, Ctrl-C, an `expect-prompt`) uses up one of them. A script that runs out is an error,
-//! unless its last entry has `repeat: true`.
+//! Each `reply` is the answer of one visit. The entries before it are failed attempts of that visit, and every failed
+//! attempt (a time limit, Ctrl-C, an `expect-prompt`) uses up one of them. A `reply` that fails stays: the next attempt
+//! plays it again. A script that runs out is an error, unless its last entry has `repeat: true`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

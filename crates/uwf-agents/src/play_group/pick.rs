@@ -10,7 +10,9 @@ use uwf_core::prompt::{CopyChanges, copies_part, git_branches_part};
 use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::{BranchOutput, ThreadId};
 use uwf_core::usage::ThreadLimits;
-use uwf_core::workflow::{CopyPicker, PERSON_PICKS, PlannedBranch, Role, RoleGroup, RoleOptions, WINNER, Workflow};
+use uwf_core::workflow::{
+    CopyPicker, PERSON_PICKS, PlannedBranch, RESULTS, Role, RoleGroup, RoleOptions, WINNER, Workflow,
+};
 use uwf_engine::attempt::agents::{BUILT_IN_PREFIX, HUMAN};
 use uwf_engine::attempt::bindings::{AgentBindings, AgentReference};
 use uwf_engine::attempt::child_threads::Child;
@@ -113,7 +115,8 @@ impl GroupAttempt<'_, '_> {
         let copies = message::branches(home.store(), group.head)?;
         let begun = self.begin_judge(group, judge, &copies)?;
         let is_person = self.is_person(&judge.role)?;
-        let ended = window::play_one(home, &judge.name, begun, &self.signals).map_err(|error| {
+        let workers = self.workers(false).filter(|_| !is_person);
+        let ended = window::play_one(home, &judge.name, begun, &self.signals, workers).map_err(|error| {
             let (parent, name) = (&self.context.thread().id, self.context.role_name());
             match error.kind {
                 ErrorKind::Waiting if is_person => {
@@ -221,7 +224,7 @@ impl GroupAttempt<'_, '_> {
             files.take_winner(group, &steps[number - 1].name)?;
         }
         output.insert(WINNER.to_owned(), number.into());
-        output.insert("results".to_owned(), steps.into_iter().map(|step| step.output).collect());
+        output.insert(RESULTS.to_owned(), steps.into_iter().map(|step| step.output).collect());
         Ok(Value::Object(output))
     }
 }
@@ -258,7 +261,10 @@ fn winner_among(group: &str, winner: &Value, copies: &[BranchOutput]) -> Result<
     let number = number(winner).filter(|number| copies.get(number.wrapping_sub(1)).as_ref().is_some_and(is_sound));
     number.ok_or_else(|| {
         let copies: Vec<&str> = copies.iter().filter(is_sound).map(|copy| copy.name.as_str()).collect();
-        Error::data(format!("the winner of `{group}` is {winner}; the copies are {}", copies.join(", ")))
+        Error::data(format!(
+            "{winner} was picked as the winner of group `{group}`, whose copies are {}",
+            copies.join(", ")
+        ))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Decides which branches a group has.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use agent_kit::{Error, Result};
 use serde_json::Value;
@@ -141,7 +141,7 @@ fn items(thread: &Thread<'_>, name: &str, each: &str) -> Result<Vec<Value>> {
         Some(Value::Number(_)) => "a number",
         Some(Value::Bool(_)) => "true or false",
     };
-    Err(Error::data(format!("`each` of `{name}` gives {kind} instead of a list: {each}")).hint(
+    Err(Error::data(format!("`each` of `{name}` gives {kind}; it must give a list: {each}")).hint(
         "a JSONata filter gives a single match bare, and nothing without a match; `[…]` around it always gives a list",
     ))
 }
@@ -153,7 +153,7 @@ fn remade(thread: &Thread<'_>, each: &str) -> Option<String> {
     if let Some(role) = of_field.or_else(|| condition.reads().last_of.first().map(String::as_str)) {
         let role = shlex::try_quote(role).ok()?;
         let again = format!("`uwf thread fork {} --from-role {role}`", thread.id);
-        return Some(format!("let the role that made the list make it again: {again}"));
+        return Some(format!("have the role that made the list run again: {again}"));
     }
     let has_input = !condition.input_reads().is_empty();
     has_input.then(|| format!("give other values: `uwf thread fork {} --set 'NAME=VALUE'`", thread.id))
@@ -167,14 +167,18 @@ fn of_items(
     remade: Option<&str>,
 ) -> Result<GroupPlan> {
     let mut branches = Vec::with_capacity(items.len());
-    let mut known = BTreeSet::new();
+    let mut known = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
         let bad = |why: String| Error::data(format!("item {} of `{name}` {why}", index + 1));
         let remade = |error: Error| error.hints(remade.map(str::to_owned));
         let bytes = item.to_string().len();
         if bytes > MAX_ITEM {
-            return Err(bad(format!("has {bytes} bytes; at most {MAX_ITEM} are possible"))
+            return Err(bad(format!("has {bytes} bytes; the limit is {MAX_ITEM}"))
                 .hint("let the items name files, which the branches read"));
+        }
+        // It is the value of an environment variable.
+        if item.as_str().is_some_and(|text| text.contains('\0')) {
+            return Err(remade(bad("has a NUL character, which no agent can be given".to_owned())));
         }
         let own = match &group.key {
             None => (index + 1).to_string(),
@@ -184,11 +188,11 @@ fn of_items(
                 )))
             })?,
         };
-        if !known.insert(own.clone()) {
+        if let Some(first) = known.insert(own.clone(), index) {
             let key = group.key.as_deref().unwrap_or_default();
+            let message = format!("items {} and {} of `{name}` have the same `{key}`: `{own}`", first + 1, index + 1);
             return Err(remade(
-                bad(format!("has the key `{own}`, as an item before it"))
-                    .hint(format!("each item needs its own `{key}`, because it names the branch")),
+                Error::data(message).hint(format!("each item needs its own `{key}`, because it names the branch")),
             ));
         }
         branches.push(planned(own, group, branch));

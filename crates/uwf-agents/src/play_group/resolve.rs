@@ -1,6 +1,7 @@
 //! Lets a role resolve the conflicts of a merge, in the worktree of the thread.
 
 use agent_kit::Result;
+use serde_json::Value;
 use uwf_core::node::EndStatus;
 use uwf_core::prompt::{conflict_markers_part, merge_conflict_part};
 use uwf_core::usage::ThreadLimits;
@@ -26,10 +27,12 @@ impl GroupAttempt<'_, '_> {
             _ => conflict_markers_part(&conflict.branch, &conflict.git_branch, &conflict.files),
         };
         let merged = plan.branches.iter().position(|branch| branch.name == conflict.branch).unwrap_or_default();
+        let git_branch = Value::from(conflict.git_branch.as_str());
         let round = conflict.round.saturating_sub(FIRST_ROUND) as usize;
         let task = BranchTask {
             position: plan.branches.len() + merged * ROUNDS.len() + round,
-            item: None,
+            // A command has no prompt.
+            item: Some(&git_branch),
             part: &part,
             sees_as: &branch.role,
             bound: AgentBindings::default(),
@@ -37,7 +40,7 @@ impl GroupAttempt<'_, '_> {
         };
         let workflow = || self.workflow.branch(&branch.role).ok_or_else(|| no_role(&branch.role));
         let begun = self.start(group, &branch, task, workflow)?;
-        let played = window::play_one(group.home(), &branch.name, begun, &self.signals).map(drop);
+        let played = window::play_one(group.home(), &branch.name, begun, &self.signals, None).map(drop);
         let thread = start_child::child_id(group, &branch.name);
         played.map_err(|error| {
             BranchErrors::only(self.group_path(), &branch.name, &thread, error).into_error(&self.context.thread().id)

@@ -29,8 +29,9 @@ impl<'h> BranchErrors<'h> {
     pub(super) fn push(&mut self, branch: &str, thread: &ThreadId, error: Error) {
         // These continue only the branch, but the thread above continues all.
         let [wait, other_agent] = Error::limit_hints(thread.as_str());
-        let retry = Error::retry_hint(thread.as_str());
-        let own = [retry_hint(thread), retry, wait, other_agent, agent_hint(thread)];
+        let [retry, command, preparation] =
+            [Error::retry_hint, Error::command_hint, Error::preparation_hint].map(|hint| hint(thread.as_str()));
+        let own = [retry_hint(thread), retry, command, preparation, wait, other_agent, agent_hint(thread)];
         let hints = error.hints.into_iter().filter(|hint| !own.contains(hint)).collect();
         let stopped = StoppedBranch {
             path: format!("{}.{branch}", self.group),
@@ -73,9 +74,10 @@ impl<'h> BranchErrors<'h> {
         let stopped: Vec<StoppedBranch> = self.branches.iter().map(|(stopped, _)| stopped.clone()).collect();
         let mut text = stopped_branches::message(&stopped);
         if let Some(stop) = &self.stop {
-            let count = self.not_begun.len();
-            let noun = if count == 1 { "1 branch" } else { &format!("{count} branches") };
-            let line = format!("{noun} not begun ({}): {}", self.not_begun.join(", "), stop.message.trim_end());
+            let names: Vec<&str> = self.not_begun.iter().map(String::as_str).collect();
+            let noun = if names.len() == 1 { "branch" } else { "branches" };
+            let names = stopped_branches::named(&names);
+            let line = format!("uwf did not start {noun} {names}: {}", stop.message.trim_end());
             text = match text.split_once("\n\n") {
                 Some((lines, questions)) => format!("{lines}\n{line}\n\n{questions}"),
                 None if text.is_empty() => line,
@@ -110,7 +112,11 @@ impl BranchErrors<'_> {
                 all.push(path.map_or_else(|| hint.to_owned(), |path| format!("{path}: {hint}")));
             }
         };
-        for (branch, error) in self.branches.iter().filter(|(_, error)| !error.hints.is_empty()).take(HINTED) {
+        // Branches that share a line also share its hints.
+        let is_first =
+            |at: usize| !self.branches[..at].iter().any(|(earlier, _)| earlier.shares_line(&self.branches[at].0));
+        let firsts = self.branches.iter().enumerate().filter(|(at, _)| is_first(*at)).map(|(_, branch)| branch);
+        for (branch, error) in firsts.filter(|(_, error)| !error.hints.is_empty()).take(HINTED) {
             // A group within the group names its branches itself.
             let is_named = |hint: &str| hint.starts_with(&format!("{}.", branch.path));
             let path = |hint| Some(branch.innermost()).filter(|_| !is_only && !is_named(hint));

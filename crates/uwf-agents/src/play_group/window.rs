@@ -1,11 +1,13 @@
 //! Plays the branches of a group, at most so many at the same time: when one ends, the next begins.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::mpsc;
 
 use agent_kit::{Error, ErrorKind, Result, failure_notice};
 use uwf_core::node::EndStatus;
 use uwf_core::text::{ellipsize, one_line};
+use uwf_core::thread::ThreadId;
 use uwf_core::workflow::PlannedBranch;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::child_threads::{self, Child};
@@ -17,9 +19,11 @@ use uwf_engine::root::marks::{self, ThreadMark};
 use uwf_engine::thread::ending;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::end_group::{BranchResult, EndedBranch};
+use uwf_engine::verbs::group_files::GroupFiles;
 use uwf_engine::verbs::{kill, start_child};
 
 use super::GroupAttempt;
+use super::handed_over;
 use super::plan::GroupPlan;
 use super::results::BranchErrors;
 use crate::command::exit;
@@ -27,6 +31,13 @@ use crate::workflow;
 
 /// Most symbols of the reason why a branch failed, in the output of its group.
 const REASON: usize = 2_000;
+
+/// Why branches have not begun after the failure of another one.
+const SAME_REASON: &str = "the agent is the same, and would fail for the same reason";
+
+/// Why branches have not begun after their agent was silent.
+const SILENT: &str =
+    "the agent is the same, and printed nothing; some programs wait like that for the end of a usage limit";
 
 impl GroupAttempt<'_, '_> {
     /// Plays all branches to their ends. A branch that fails or waits does not stop the others, except for a failure that others with the
@@ -39,6 +50,7 @@ impl GroupAttempt<'_, '_> {
         let mut marked = BTreeSet::new();
         let agents = self.agents(plan);
         let mut unusable = BTreeSet::new();
+        let mut not_begun = SAME_REASON;
         let (send, receive) = mpsc::channel();
         let home = self.context.thread().home();
         std::thread::scope(|scope| {
@@ -62,15 +74,13 @@ impl GroupAttempt<'_, '_> {
                         Ok(Child::Active(id)) => {
                             let (send, branch) = (send.clone(), &plan.branches[position]);
                             let files = self.files.as_ref();
+                            let workers = self.workers(files.is_some_and(GroupFiles::has_worktrees));
                             scope.spawn(move || {
-                                let play = || {
-                                    SignalListener::listen().and_then(|mut signals| {
-                                        workflow::drive_branch(home, &branch.name, &id, &mut signals)
-                                    })
-                                };
                                 let played = match files {
-                                    Some(files) => files.around(&branch.name, play),
-                                    None => play(),
+                                    Some(files) => {
+                                        files.around(&branch.name, || play(home, &branch.name, &id, workers))
+                                    }
+                                    None => play(home, &branch.name, &id, workers),
                                 };
                                 // The receiver lives until no branch is at work.
                                 let _ = send.send((position, played));
@@ -90,8 +100,13 @@ impl GroupAttempt<'_, '_> {
                 let Ok((position, played)) = receive.recv() else { break };
                 at_work -= 1;
                 let branch = &plan.branches[position];
-                if played.as_ref().is_err_and(|error| is_for_all(group, &branch.name, error)) {
-                    unusable.insert(agents[position].clone());
+                if let Err(error) = &played {
+                    // A branch that may fail has had its only try.
+                    let is_silent = error.failure().is_some_and(|failure| failure.is_silent) && !branch.may_fail;
+                    if is_silent || is_for_all(group, &branch.name, error) {
+                        unusable.insert(agents[position].clone());
+                        not_begun = if is_silent { SILENT } else { SAME_REASON };
+                    }
                 }
                 if played.as_ref().is_err_and(|error| error.kind == ErrorKind::Waiting)
                     && self.waits(group, plan, position)
@@ -105,7 +120,7 @@ impl GroupAttempt<'_, '_> {
             }
         });
         if stop.is_none() && results.iter().any(Option::is_none) {
-            stop = Some(Error::agent_failed("they have the same agent, which would fail for the same reason"));
+            stop = Some(Error::agent_failed(not_begun));
         }
         let mut errors = BranchErrors::new(self.group_path(), stop);
         let mut ended = Vec::with_capacity(count);
@@ -128,6 +143,12 @@ impl GroupAttempt<'_, '_> {
             true => Ok(ended),
             false => Err(errors.into_error(&self.context.thread().id)),
         }
+    }
+
+    /// The directory in which a branch is handed over to workers, if they play it. Only this machine has the files of a worktree that
+    /// branches share, so there a branch needs one of its own.
+    pub(super) fn workers(&self, has_worktree: bool) -> Option<&Path> {
+        self.opened.branches_to.as_deref().filter(|_| has_worktree || self.files.is_none())
     }
 
     /// The branches that waited for a person and no longer do: the person answered, or resumed them, while others were at work. Takes them
@@ -194,14 +215,29 @@ impl GroupAttempt<'_, '_> {
     }
 }
 
+/// Plays the thread of a branch to its end: in this process, or by `workers`, to which it is handed over.
+fn play(home: &Home, branch: &str, thread: &ThreadId, workers: Option<&Path>) -> Result<HistoryLine> {
+    let mut signals = SignalListener::listen()?;
+    match workers {
+        Some(dir) if start_child::publish_place(home, thread)? => {
+            handed_over::await_branch(home, (branch, thread), dir, &mut signals)
+        }
+        _ => workflow::drive_branch(home, branch, thread, &mut signals),
+    }
+}
+
 /// Plays the thread of one branch to its end, unless a stop signal has arrived.
-pub(super) fn play_one(home: &Home, branch: &str, thread: Child, signals: &SignalListener) -> Result<HistoryLine> {
+pub(super) fn play_one(
+    home: &Home,
+    branch: &str,
+    thread: Child,
+    signals: &SignalListener,
+    workers: Option<&Path>,
+) -> Result<HistoryLine> {
     let played = match thread {
         Child::Ended(ended) => Ok(ended),
         Child::Active(_) if signals.stop().is_some() => Err(stopped()),
-        Child::Active(thread) => {
-            SignalListener::listen().and_then(|mut signals| workflow::drive_branch(home, branch, &thread, &mut signals))
-        }
+        Child::Active(thread) => play(home, branch, &thread, workers),
     };
     played.and_then(not_killed)
 }

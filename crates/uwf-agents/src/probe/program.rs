@@ -75,12 +75,19 @@ fn finding(
     match look_up(command, Path::new("/")) {
         Ok(program) => {
             let version = match (&described, versions.get(&program)) {
-                (Some(said), _) => said.as_str(),
-                (None, Some(Some(version))) => version.as_str(),
-                (None, Some(None)) => "it does not report its version",
-                (None, None) => "it is not asked for its version",
+                (Some(said), _) => format!(": {said}"),
+                (None, Some(Some(version))) => format!(": {version}"),
+                (None, Some(None)) => ": prints no version".to_owned(),
+                (None, None) => String::new(),
             };
-            DoctorFinding::ok(check, format!("{}: {version}", program.display()))
+            let summary = format!("{}{version}", program.display());
+            if waits_unseen(agent, &program) {
+                let why =
+                    "; it waits for the end of a usage limit without saying so, because it does not print its log";
+                let hint = "add `--print-logs`, `--log-level` and `ERROR` to its `args`, before the prompt";
+                return DoctorFinding::warn(check, summary + why).hint(hint);
+            }
+            DoctorFinding::ok(check, summary)
         }
         Err(why) => {
             let why = why.to_string();
@@ -88,6 +95,12 @@ fn finding(
             finding.hint("install it, put its directory on PATH, or correct `command`")
         }
     }
+}
+
+/// Whether an agent is an opencode that prints no log, so that uwf cannot know why it is silent.
+fn waits_unseen(agent: &AgentConfig, program: &Path) -> bool {
+    let has = |wanted: &str| agent.args.iter().any(|arg| arg == wanted);
+    program.file_name().is_some_and(|name| name == "opencode") && has("run") && !has("--print-logs")
 }
 
 /// A program's answer to `--version`; `None` if it says nothing useful in time.

@@ -81,7 +81,7 @@ fn item_completed(turns: &mut TraceTurnCollector, item: &Value) {
 /// Name and arguments of an item that is a tool call.
 fn tool(item: &Value) -> Option<(String, String)> {
     Some(match text(item, "type") {
-        "command_execution" => ("shell".to_owned(), text(item, "command").to_owned()),
+        "command_execution" => (activity::SHELL.to_owned(), text(item, "command").to_owned()),
         "mcp_tool_call" => (format!("{}.{}", text(item, "server"), text(item, "tool")), shown(item.get("arguments"))),
         "file_change" => ("apply_patch".to_owned(), shown(item.get("changes"))),
         "web_search" => ("web_search".to_owned(), text(item, "query").to_owned()),
@@ -190,7 +190,7 @@ fn response_item(turns: &mut TraceTurnCollector, item: &Value, at: Option<u64>) 
         "reasoning" => turns.reasoned(&content(item.get("summary")), at),
         "function_call" => turns.called(call_id, text(item, "name"), &shown(item.get("arguments")), at),
         "custom_tool_call" => turns.called(call_id, text(item, "name"), &shown(item.get("input")), at),
-        "local_shell_call" => turns.called(call_id, "shell", &shown(item.get("action")), at),
+        "local_shell_call" => turns.called(call_id, activity::SHELL, &shown(item.get("action")), at),
         "web_search_call" => turns.called(text(item, "id"), "web_search", &shown(item.get("action")), at),
         "function_call_output" | "custom_tool_call_output" => {
             let output = item.get("output");

@@ -76,6 +76,14 @@ fn read_export(export: &Value) -> ParsedTrace {
     turns.into_trace("export", trace)
 }
 
+/// The tokens of the model calls of an exported session that began at a time or later, Unix milliseconds; `None` if no call has counts.
+pub(crate) fn tokens_since(export: &Value, since_ms: u64) -> Option<TokenCounts> {
+    let calls = list(export, "messages").iter().map(|message| &message["info"]);
+    let calls = calls.filter(|info| text(info, "role") == "assistant");
+    let since = calls.filter(|info| timestamp::ms(info["time"].get("created")).is_some_and(|at| at >= since_ms));
+    since.filter_map(tokens).reduce(|sum, call| sum.plus(&call))
+}
+
 /// Applies one part of a message.
 fn apply(turns: &mut TraceTurnCollector, trace: &mut ParsedTrace, kind: &str, part: &Value, at: Option<u64>) {
     let at = timestamp::ms(part["time"].get("end")).or(at);
@@ -136,7 +144,8 @@ fn tokens(part: &Value) -> Option<TokenCounts> {
         cached: read,
         cache_write: count(cache, "write"),
         reasoning: count(counts, "reasoning"),
-        cost: dollars(part, "cost"),
+        // It reports 0 for a model whose price it does not know.
+        cost: dollars(part, "cost").filter(|cost| *cost > 0.0),
     })
 }
 

@@ -20,7 +20,7 @@ const SHOWN: usize = 200;
 const ABANDONED: i32 = 143;
 
 /// Passes on signs of life of one child thread.
-pub(super) struct ChildOutputRelay<'h> {
+pub(crate) struct ChildOutputRelay<'h> {
     home: &'h Home,
     child: &'h ThreadId,
     keeper: Option<Pid>,
@@ -29,18 +29,18 @@ pub(super) struct ChildOutputRelay<'h> {
 }
 
 impl<'h> ChildOutputRelay<'h> {
-    pub(super) fn new(home: &'h Home, child: &'h ThreadId) -> ChildOutputRelay<'h> {
+    pub(crate) fn new(home: &'h Home, child: &'h ThreadId) -> ChildOutputRelay<'h> {
         ChildOutputRelay { home, child, keeper: getppid(), next: Instant::now(), size: 0 }
     }
 
     /// Prints a line on stderr.
-    pub(super) fn print_line(&self, line: &str) {
+    pub(crate) fn print_line(&self, line: &str) {
         // stderr is a file; if the disk is full, the step has other problems.
         let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
     }
 
     /// Passes on new output of the child's agent. Called about ten times a second.
-    pub(super) fn relay_new_output(&mut self) {
+    pub(crate) fn relay_new_output(&mut self) {
         self.leave_when_abandoned();
         if Instant::now() < self.next {
             return;

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use uwf_agents::acp::messages::{AcpFailure, AcpMessage, failure, read, request_number};
 use uwf_agents::acp::permission::{PermissionDecision, PermissionPolicy, decide, what};
 use uwf_agents::acp::preset::PRESETS;
+use uwf_agents::acp::session_options::current_model;
 use uwf_agents::acp::settings::AcpLaunch;
 use uwf_agents::acp::transcript::{AcpTranscript, AcpUpdate, MAX_CALLS};
-use uwf_agents::acp::usage::{AcpTokenCounts, dollars};
+use uwf_agents::acp::usage::{AcpTokenCounts, dollars, only_model};
 use uwf_agents::describe::describe;
 use uwf_core::node::TokenCounts;
 
@@ -240,7 +241,7 @@ fn policy_picks_least_committing_option_of_its_kind() {
 
 #[test]
 fn token_counts_include_their_parts() {
-    let tokens = |usage: Value| AcpTokenCounts::read(&usage).map(AcpTokenCounts::tokens);
+    let tokens = |usage: Value| AcpTokenCounts::read(&json!({ "usage": usage })).map(AcpTokenCounts::tokens);
     let expected = |input, output, cached, reasoning| {
         Some(TokenCounts { input: Some(input), output: Some(output), cached, reasoning, ..TokenCounts::default() })
     };
@@ -255,8 +256,10 @@ fn token_counts_include_their_parts() {
     assert_eq!(tokens(json!({ "totalTokens": 9 })), None);
 
     let at = |input: u64, cached: u64| {
-        AcpTokenCounts::read(&json!({ "inputTokens": input, "outputTokens": 1, "cachedReadTokens": cached }))
-            .unwrap_or_default()
+        AcpTokenCounts::read(
+            &json!({ "usage": { "inputTokens": input, "outputTokens": 1, "cachedReadTokens": cached } }),
+        )
+        .unwrap_or_default()
     };
     let since = at(30, 8).since(at(10, 3)).map(AcpTokenCounts::tokens);
     assert_eq!(since, expected(20, 0, Some(5), None));
@@ -265,6 +268,25 @@ fn token_counts_include_their_parts() {
     let cost = |amount: Value, currency: &str| dollars(&json!({ "cost": { "amount": amount, "currency": currency } }));
     assert_eq!(cost(json!(0.5), "USD"), Some(0.5));
     assert_eq!((cost(json!(0.5), "EUR"), cost(json!(-1), "USD"), dollars(&json!({}))), (None, None, None));
+}
+
+#[test]
+fn gemini_counts_a_prompt_and_names_its_model() {
+    let counted = |models: Value| json!({ "_meta": { "quota": { "token_count": { "input_tokens": 203, "output_tokens": 14 }, "model_usage": models } } });
+    let reply = counted(json!([{ "model": "gemini-2.5-flash" }]));
+    let tokens = AcpTokenCounts::read(&reply).map(AcpTokenCounts::tokens);
+    assert_eq!(tokens.map(|tokens| (tokens.input, tokens.output)), Some((Some(203), Some(14))));
+    assert_eq!(only_model(&reply), Some("gemini-2.5-flash"));
+    assert_eq!(only_model(&counted(json!([{ "model": "a" }, { "model": "b" }]))), None);
+}
+
+#[test]
+fn current_model_is_the_one_of_the_session() {
+    let option =
+        |value: &str| json!({ "configOptions": [{ "id": "model", "category": "model", "currentValue": value }] });
+    assert_eq!(current_model(&option("zen/big")), Some("zen/big"));
+    assert_eq!(current_model(&json!({ "models": { "currentModelId": "big" } })), Some("big"));
+    assert_eq!([current_model(&option("default")), current_model(&json!({}))], [None, None]);
 }
 
 #[test]

@@ -124,10 +124,10 @@ fn opencode_run_is_read_turn_by_turn() {
 #[test]
 fn opencode_export_is_read_turn_by_turn() {
     assert_snapshot!(read(include_str!("traces/opencode-export.json"), TraceFormat::Opencode), @r#"
-    export ses_2 ? ms tokens 230/28/0/0 $0 unread 1 answer "---\nn: 0\n---" ending Good
-    ["count"] -> "<thinking>\nOne file.\n</thinking>" 1000 ms tokens 100/20/0/0 $0
+    export ses_2 ? ms tokens 230/28/0/0 unread 1 answer "---\nn: 0\n---" ending Good
+    ["count"] -> "<thinking>\nOne file.\n</thinking>" 1000 ms tokens 100/20/0/0
       bash {"command":"wc"} -> "timed out" 900 ms
-    ["timed out"] -> "---\nn: 0\n---" 900 ms tokens 130/8/0/0 $0
+    ["timed out"] -> "---\nn: 0\n---" 900 ms tokens 130/8/0/0
     "#);
 }
 

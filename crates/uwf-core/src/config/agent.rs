@@ -142,6 +142,12 @@ impl OutputMode {
     /// All modes, in the order of the documentation.
     pub const ALL: [OutputMode; 4] = [OutputMode::Step, OutputMode::Json, OutputMode::Text, OutputMode::Exit];
 
+    /// The mode with this name in `config.yaml`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<OutputMode> {
+        OutputMode::ALL.into_iter().find(|mode| mode.as_str() == name)
+    }
+
     /// Its name in `config.yaml`.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::UwfConfig;
 use super::keys::{is_store_key, is_temporal_key};
 use super::limits::{LONG_TIMEOUT, long_timeout};
+use super::notify::{NotifyBy, NotifyRule};
 use super::retry::LONGEST_RETRY_WAIT;
 use super::secret::{is_variable, looks_like_key};
 use crate::document::fields::MappingFields;
@@ -16,22 +17,27 @@ use yaml_tree::{MappingEntry, YamlContent, YamlNode};
 /// Checks references. An undefined agent is an error: a config that names it needs it. Models and providers are needed only when they are
 /// used, so undefined ones get a warning.
 pub(super) fn references(config: &UwfConfig, fields: MappingFields<'_>, problems: &mut ProblemCollector) {
-    let mut agent = |node: &YamlNode| {
+    let agent = |node: &YamlNode, problems: &mut ProblemCollector| {
         if let Some(name) = undefined(node, &config.agents) {
             let hint = hint(name, config.agents.keys(), "agents", "{command: …}");
             problems.error("unknown-agent", node.at, format!("agent `{name}` is not in `agents`"), Some(hint));
         }
     };
-    fields.get("defaultAgent").into_iter().for_each(|entry| agent(&entry.value));
+    fields.get("defaultAgent").into_iter().for_each(|entry| agent(&entry.value, problems));
     for role in children(fields.get("agentOverrides")).flat_map(|workflow| children(Some(workflow))) {
         match &role.value.data {
-            YamlContent::Sequence(copies) => copies.iter().for_each(&mut agent),
-            YamlContent::Scalar { .. } | YamlContent::Mapping(_) => agent(&role.value),
+            YamlContent::Sequence(copies) if copies.is_empty() => {
+                let message = format!("`agentOverrides` gives `{}` no agent", role.key);
+                let hint = "name an agent, or one for each copy of a group".to_owned();
+                problems.error("bad-value", role.value.at, message, Some(hint));
+            }
+            YamlContent::Sequence(copies) => copies.iter().for_each(|copy| agent(copy, problems)),
+            YamlContent::Scalar { .. } | YamlContent::Mapping(_) => agent(&role.value, problems),
         }
     }
     for entry in children(fields.get("agents")).flat_map(|agent| children(Some(agent))) {
         if entry.key == "fallback" {
-            agent(&entry.value);
+            agent(&entry.value, problems);
         }
     }
     let mut model = |entry: &MappingEntry| {
@@ -71,6 +77,7 @@ fn hint<'n>(name: &str, defined: impl Iterator<Item = &'n String>, section: &str
 /// a secret.
 pub(super) fn agents(config: &UwfConfig, fields: MappingFields<'_>, problems: &mut ProblemCollector) {
     let secrets = config.secret_names();
+    let own = config.own_secret_names();
     for agent in children(fields.get("agents")) {
         for entry in children(Some(agent)) {
             match (entry.key.as_str(), &entry.value.data) {
@@ -89,13 +96,13 @@ pub(super) fn agents(config: &UwfConfig, fields: MappingFields<'_>, problems: &m
                 }
                 ("env", YamlContent::Sequence(items)) => {
                     let names = items.iter().filter_map(|item| Some((item.as_text()?, item.at)));
-                    names.for_each(|(name, at)| given(name, at, &secrets, problems));
+                    names.for_each(|(name, at)| given(name, at, (&secrets, &own), problems));
                 }
                 ("env", YamlContent::Mapping(variables)) => {
                     for variable in variables {
                         match variable.value.as_raw() {
                             _ if variable.value.is_null() => {
-                                given(&variable.key, variable.key_at, &secrets, problems);
+                                given(&variable.key, variable.key_at, (&secrets, &own), problems);
                             }
                             Some(value) => set(variable, value, &secrets, problems),
                             None => {}
@@ -162,7 +169,18 @@ fn set(variable: &MappingEntry, value: &str, secrets: &BTreeSet<String>, problem
     }
 }
 
-fn given(name: &str, at: TextPosition, secrets: &BTreeSet<String>, problems: &mut ProblemCollector) {
+/// Checks a variable that an agent gets. `own` are the secrets that only uwf may have.
+fn given(
+    name: &str,
+    at: TextPosition,
+    (secrets, own): (&BTreeSet<String>, &BTreeSet<String>),
+    problems: &mut ProblemCollector,
+) {
+    if own.contains(name) {
+        let message = format!("`{name}` is a secret of uwf, which no agent gets");
+        let hint = "an agent that has it could start threads or answer in your name; give the agent another variable";
+        return problems.error("own-secret", at, message, Some(hint.to_owned()));
+    }
     // Keys of shared stores and of Temporal are kept from agents although they are not listed as secrets.
     if !is_variable(name) || secrets.contains(name) || is_store_key(name) || is_temporal_key(name) {
         return;
@@ -171,6 +189,19 @@ fn given(name: &str, at: TextPosition, secrets: &BTreeSet<String>, problems: &mu
     let hint =
         near.unwrap_or_else(|| "variables that are not in `secrets` or an `apiKeyEnv` are inherited anyway".to_owned());
     problems.warning("unknown-secret", at, format!("`{name}` is not among the secrets of this config"), Some(hint));
+}
+
+/// Reports a topic of ntfy that is also the one for replies: uwf would take its own messages for answers.
+pub(super) fn reply_topics(config: &UwfConfig, fields: MappingFields<'_>, problems: &mut ProblemCollector) {
+    let is_own = |rule: &NotifyRule| match &rule.by {
+        NotifyBy::Ntfy(ntfy) => ntfy.replies.as_ref() == Some(&ntfy.topic),
+        _ => false,
+    };
+    if let Some(entry) = fields.get("notify").filter(|_| config.notify.iter().any(is_own)) {
+        let message = "`topic` and `replies` of `ntfy` are one topic".to_owned();
+        let hint = "name another topic for replies: uwf would take its own messages for answers".to_owned();
+        problems.error("same-topic", entry.value.at, message, Some(hint));
+    }
 }
 
 /// Rejects header values that look like secrets.

@@ -15,7 +15,7 @@ use super::notify::NotifyEvent;
 use super::retry::MAX_ATTEMPTS;
 use super::texts::{
     self, Address, Argument, Currency, Day, Expression, HeaderValue, HostText, LeaseText, NotBlank, RemoteText,
-    SecretHostText, StoreUrlText, Variable, VariableValue,
+    SecretHostText, StoreUrlText, Topic, Variable, VariableValue,
 };
 use super::{ModelConfig, ModelPrice, ModelProvider};
 use crate::document::{DurationText, OneOrMany};
@@ -221,11 +221,11 @@ pub(super) struct NotifyKeys {
 pub(super) struct NtfyKeys {
     #[schemars(with = "Option<Address>")]
     pub server: Option<String>,
-    #[schemars(with = "Option<NotBlank>")]
+    #[schemars(with = "Option<Topic>")]
     pub topic: Option<String>,
     #[schemars(with = "Option<Variable>")]
     pub topic_env: Option<String>,
-    #[schemars(with = "Option<NotBlank>")]
+    #[schemars(with = "Option<Topic>")]
     pub replies: Option<String>,
     #[schemars(with = "Option<Variable>")]
     pub replies_env: Option<String>,

@@ -128,6 +128,15 @@ pub enum NotifySetting {
     Variable(String),
 }
 
+impl NtfyConfig {
+    /// Whether a text can be a topic.
+    #[must_use]
+    pub fn is_topic(text: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
+    }
+}
+
 impl NotifyBy {
     /// The variables with its secrets that agents must not get: with them, an agent could answer its own question, or write to a channel.
     pub(super) fn secret_variables(&self) -> Vec<String> {

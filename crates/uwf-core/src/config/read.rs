@@ -86,6 +86,7 @@ fn config(text: &str, base: &UwfConfig, project: Option<&Path>, problems: &mut P
     shared_keys(&mut config, file);
     check::references(&config, fields, problems);
     check::agents(&config, fields, problems);
+    check::reply_topics(&config, fields, problems);
     check::headers(fields, problems);
     sandbox_check::agents(&config, fields, problems);
     Some(config)

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::is_date;
+use super::notify::NtfyConfig;
 use super::otel::{OtelConfig, is_header_name};
 use super::sandbox::{HostPattern, SecretHost};
 use super::secret::is_variable;
@@ -14,7 +15,7 @@ use super::worktree::GitRemote;
 use crate::document::by_schema::TextFault;
 use crate::document::{DurationText, parse_duration};
 use crate::label::{DELIVERY_LABEL, HOOK_LABEL, LabelFilter};
-use crate::moderator::{ConditionError, PayloadExpression};
+use crate::moderator::PayloadExpression;
 
 /// Most characters of a hook's name.
 const LONGEST_HOOK_NAME: usize = 64;
@@ -50,6 +51,8 @@ kinds! {
     Argument { "type": ["string", "number", "boolean", "null"], "title": "a text", "format": "as-written" }
     /// The value of a variable.
     VariableValue { "type": ["string", "number", "boolean"], "title": "a text", "format": "variable-value" }
+    /// A topic of ntfy.
+    Topic { "type": "string", "format": "ntfy-topic", "pattern": "^[A-Za-z0-9_-]{1,64}$" }
     /// The name of an environment variable, and not the key of a provider.
     Variable {
         "type": "string",
@@ -141,6 +144,10 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
         }),
         "lease" => DurationText::fault("duration", key, text)
             .or_else(|| lease_fault(parse_duration(text)?).and_then(|why| bad_value(why, None))),
+        "ntfy-topic" if !NtfyConfig::is_topic(text) => bad_value(
+            format!("`{key}` is `{text}`, which is not a topic of ntfy"),
+            Some("a topic has up to 64 letters, digits, `-` and `_`"),
+        ),
         "store-url" => StoreUrl::parse(text).err().and_then(|why| bad_value(why, None)),
         "payload-expression" => expression_fault(key, text),
         "hook-name" if !is_hook_name(text) => bad_value(
@@ -179,10 +186,9 @@ pub(super) fn fault(format: &str, key: &str, text: &str) -> Option<TextFault> {
 }
 
 fn expression_fault(key: &str, text: &str) -> Option<TextFault> {
-    let ConditionError { message, code, position, hint, .. } = PayloadExpression::compile(text).err()?;
-    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
-    let position = position.map(|position| format!(" at character {}", position + 1)).unwrap_or_default();
-    Some(TextFault { code: "bad-expression", message: format!("`{key}`: {message}{code}{position}"), hint })
+    let error = PayloadExpression::compile(text).err()?;
+    let message = format!("`{key}`: {}{}", error.message, error.code_and_place());
+    Some(TextFault { code: "bad-expression", message, hint: error.hint })
 }
 
 /// Whether a text can be the name of a hook, which is a part of a path.

@@ -288,7 +288,7 @@ impl SchemaReader<'_> {
         if is_within && found.is_some() {
             return found;
         }
-        let message = format!("`{}` is {number}; it can be {}", name(place), range(shape));
+        let message = format!("`{}` is {number}; it must be {}", name(place), range(shape));
         self.problems.error("bad-value", node.at, message, hint(shape));
         None
     }
@@ -403,9 +403,9 @@ fn range(shape: &Value) -> String {
     // As a float, a whole number is printed without a decimal point.
     let bound = |keyword: &str| shape.get(keyword).and_then(Value::as_f64);
     match (bound("exclusiveMinimum"), bound("minimum"), bound("maximum")) {
-        (Some(least), _, Some(most)) => format!("{kind} above {least}, at most {most}"),
-        (_, Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
-        (_, Some(least), None) => format!("{kind}, {least} or more"),
+        (Some(least), _, Some(most)) => format!("{kind} above {least} and at most {most}"),
+        (_, Some(least), Some(most)) => format!("{kind} from {least} to {most}"),
+        (_, Some(least), None) => format!("{kind} of at least {least}"),
         _ => kind.to_owned(),
     }
 }

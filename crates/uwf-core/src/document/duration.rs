@@ -48,7 +48,7 @@ impl DurationText {
         (format == "duration" && parse_duration(text).is_none()).then(|| TextFault {
             code: "bad-value",
             message: format!("`{key}` is `{text}`, which is not a duration"),
-            hint: Some("write seconds as a number, or 500ms, 90s, 15m, 2h; 0 means no limit".to_owned()),
+            hint: Some(hint(key)),
         })
     }
 
@@ -71,6 +71,12 @@ impl JsonSchema for DurationText {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         DurationText::schema("duration")
     }
+}
+
+/// The forms of a duration. Most are limits, and `wait` is a time to wait.
+fn hint(key: &str) -> String {
+    let forms = "write seconds as a number, or 500ms, 90s, 15m, 2h";
+    if key.ends_with("wait") { forms.to_owned() } else { format!("{forms}; 0 means no limit") }
 }
 
 #[cfg(test)]

@@ -60,6 +60,36 @@ pub fn read(raw: &str, form: AnswerForm, schema: &CompiledSchema, prompt: &dyn F
     AnswerSearch::new(&said, form, target, prompt).run()
 }
 
+/// The words of an answer that are not part of its value, for an answer that [`read`] has accepted; `None` for any other. Most
+/// answers begin with their header. For them, the text below is not searched again for another value or a contradiction, which takes
+/// most of the time of [`read`].
+#[must_use]
+pub fn text_beside(raw: &str, schema: &CompiledSchema) -> Option<String> {
+    header_answer(raw, schema).or_else(|| match read(raw, AnswerForm::Frontmatter, schema, &String::new) {
+        Extraction::Found(found) => Some(found.text()),
+        Extraction::Failed(_) => None,
+    })
+}
+
+/// The same for an answer that begins with its header.
+fn header_answer(raw: &str, schema: &CompiledSchema) -> Option<String> {
+    if raw.len() > MAX_ANSWER_BYTES || is_text(schema.value()) {
+        return None;
+    }
+    let said = at_left_edge(without_thoughts(&clean(raw)));
+    if !said.trim_start().starts_with("---") {
+        return None;
+    }
+    let mut search = AnswerSearch::new(&said, AnswerForm::Frontmatter, AnswerTarget::new(schema), &String::new);
+    let found = blocks(&said, &search.target.keys, search.target.may_be("array")).found;
+    let first = found.into_iter().next().filter(|block| block.is_first && block.mark == AnswerBlockKind::Header)?;
+    let candidate = search.candidate(first).ok()?;
+    match search.taken(candidate) {
+        Extraction::Found(found) => Some(found.text()),
+        Extraction::Failed(_) => None,
+    }
+}
+
 /// Reads a value that a person typed. The text must be the value or start with it; it is never searched.
 pub fn read_typed(text: &str, schema: &CompiledSchema) -> Extraction {
     let (text, target) = (at_left_edge(clean(text)), AnswerTarget::new(schema));

@@ -27,7 +27,10 @@ pub fn events() -> Value {
                 ("at", count(), "Unix milliseconds at which it happened, or was seen."),
                 ("event", json!({ "type": "string", "examples": names }), "What happened."),
             ]),
-            &[("branch", text(), "Path of the branch that the thread is, `GROUP.BRANCH`, if it is one.")],
+            &[
+                ("branch", text(), "Path of the branch that the thread is, `GROUP.BRANCH`, if it is one."),
+                ("within", text(), "Path of the branch above the thread, if a workflow plays the branch."),
+            ],
         ),
     );
     schema["allOf"] = known.into_iter().map(of_event).collect();

@@ -1,8 +1,11 @@
 //! One `NAME=VALUE`, read as the schema has it.
 
+use std::collections::BTreeSet;
+
 use json_cas::pointer::join;
 use serde_json::{Map, Value};
 
+use super::door::InputDoor;
 use super::problem::InputProblem;
 use crate::document::SourceDocument;
 use crate::schema_shape::{SchemaShape, shape, type_name};
@@ -14,11 +17,12 @@ pub(super) struct InputAssignment {
     /// The keys to the value.
     path: Vec<String>,
     value: Value,
+    door: InputDoor,
 }
 
 impl InputAssignment {
     /// Reads a `NAME=VALUE`. A text stays as it is; a value of another type is read as YAML.
-    pub(super) fn read(text: &str, root: &Value) -> Result<InputAssignment, InputProblem> {
+    pub(super) fn read(text: &str, root: &Value, door: InputDoor) -> Result<InputAssignment, InputProblem> {
         let refused = |message: String| InputProblem {
             place: String::new(),
             message,
@@ -32,13 +36,13 @@ impl InputAssignment {
         if path.iter().any(String::is_empty) {
             return Err(refused(format!("`--set {text}` has no name")));
         }
-        let value = typed(name, value, &shape, root)?;
-        Ok(InputAssignment { name: name.to_owned(), path, value })
+        let value = typed(&door.place(name), value, &shape, root)?;
+        Ok(InputAssignment { name: name.to_owned(), path, value, door })
     }
 
     /// The place in messages.
     pub(super) fn place(&self) -> String {
-        place(&self.name)
+        self.door.place(&self.name)
     }
 
     pub(super) fn pointer(&self) -> String {
@@ -81,10 +85,6 @@ impl InputAssignment {
     }
 }
 
-fn place(name: &str) -> String {
-    format!("--set {name}")
-}
-
 /// The keys that a name means, and the shape of the value there. A name of the schema may have a dot.
 fn path<'s>(name: &str, root: &'s Value) -> (Vec<String>, SchemaShape<'s>) {
     let mut here = shape(root, &[root]);
@@ -107,17 +107,20 @@ fn path<'s>(name: &str, root: &'s Value) -> (Vec<String>, SchemaShape<'s>) {
     }
 }
 
-fn typed(name: &str, text: &str, shape: &SchemaShape<'_>, root: &Value) -> Result<Value, InputProblem> {
+fn typed(place: &str, text: &str, shape: &SchemaShape<'_>, root: &Value) -> Result<Value, InputProblem> {
     let as_text = || Value::String(text.to_owned());
     let types = shape.types(root);
     let is_allowed_text = shape.allowed().is_some_and(|values| values.iter().any(|value| value.as_str() == Some(text)));
-    if is_allowed_text || types.as_ref().is_some_and(|types| types.iter().all(|name| *name == "string")) {
+    // An empty text is a text where one may stand: `null` can be written.
+    let is_only_text =
+        |types: &BTreeSet<&str>| types.iter().all(|name| *name == "string" || text.is_empty() && *name == "null");
+    if is_allowed_text || types.as_ref().is_some_and(is_only_text) {
         return Ok(as_text());
     }
     let read = if matches!(text.trim(), "" | "null" | "~") {
         Ok(Value::Null)
     } else {
-        SourceDocument::parse(text, &place(name)).map(|document| document.value)
+        SourceDocument::parse(text, place).map(|document| document.value)
     };
     match read {
         Ok(value) if types.is_none() || !shape.may_be(root, "string") => Ok(value),
@@ -126,7 +129,7 @@ fn typed(name: &str, text: &str, shape: &SchemaShape<'_>, root: &Value) -> Resul
         Ok(value) => Ok(value),
         Err(problems) => {
             let message = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
-            Err(InputProblem { place: place(name), message, hint: None, missing: None })
+            Err(InputProblem { place: place.to_owned(), message, hint: None, missing: None })
         }
     }
 }

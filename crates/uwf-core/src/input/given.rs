@@ -6,6 +6,7 @@ use json_cas::pointer::join;
 use serde_json::{Map, Value};
 
 use super::assignment::InputAssignment;
+use super::door::InputDoor;
 use super::problem::InputProblem;
 use crate::document::SourceDocument;
 
@@ -19,6 +20,8 @@ pub struct InputRequest {
     pub values: Option<InputValues>,
     /// Assignments `NAME=VALUE`, which win over the values. Each is typed by the schema.
     pub set: Vec<String>,
+    /// How the values came.
+    pub door: InputDoor,
 }
 
 /// An object of values.
@@ -59,7 +62,7 @@ impl InputRequest {
         }
         let mut read: Vec<InputAssignment> = Vec::new();
         for text in &self.set {
-            let assignment = match InputAssignment::read(text, root) {
+            let assignment = match InputAssignment::read(text, root, self.door) {
                 Ok(assignment) => assignment,
                 Err(problem) => {
                     problems.push(problem);
@@ -92,7 +95,7 @@ impl InputValues {
 /// Where each value came from.
 pub(super) struct ValuePlaces<'g> {
     values: Option<&'g InputValues>,
-    /// Pointer → `--set NAME`.
+    /// Pointer → the place of its assignment.
     set: BTreeMap<String, String>,
 }
 

@@ -26,6 +26,25 @@ pub struct FieldRead {
     pub text: String,
 }
 
+/// The field that the value of an expression comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SourceField {
+    /// A field of a role's output.
+    Output(FieldRead),
+    /// A field of the thread's input, by its path.
+    Input(Vec<String>),
+}
+
+impl SourceField {
+    /// Names from the output or the input inwards.
+    pub(crate) fn path(&self) -> &[String] {
+        match self {
+            SourceField::Output(read) => &read.path,
+            SourceField::Input(path) => path,
+        }
+    }
+}
+
 /// Any name in the path of a [`FieldRead`].
 pub(crate) const WILDCARD: &str = "*";
 
@@ -106,15 +125,19 @@ impl ConditionError {
     }
 }
 
+impl ConditionError {
+    /// Its code and its place in the expression, in parentheses after a space.
+    pub(crate) fn code_and_place(&self) -> String {
+        let character = self.position.map(|position| format!("character {}", position + 1));
+        let parts: Vec<String> = self.code.iter().cloned().chain(character).collect();
+        if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+    }
+}
+
 impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}", shown(&self.expression), one_line(&self.message))?;
-        if let Some(code) = &self.code {
-            write!(f, " ({code})")?;
-        }
-        if let Some(position) = self.position {
-            write!(f, " at character {}", position + 1)?;
-        }
+        f.write_str(&self.code_and_place())?;
         if let Some(hint) = &self.hint {
             write!(f, "; {hint}")?;
         }

@@ -1,7 +1,9 @@
 //! A compiled condition, with its class and its reads.
 
 use super::HistoryReads;
-use super::analysis::{ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, ValueShape};
+use super::analysis::{
+    ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, SourceField, ValueShape,
+};
 use super::jsonata::{self, ConditionAnalysis, JsonataProgram, KnownSteps};
 
 /// A compiled condition. Cheap to keep, `Send` and `Sync`.
@@ -57,6 +59,11 @@ impl CompiledCondition {
         &self.analysis.fields
     }
 
+    /// The fields it reads of the outputs of steps whose roles are unknown, sorted.
+    pub(crate) fn reads_of_any_step(&self) -> &[FieldRead] {
+        &self.analysis.of_any_step
+    }
+
     /// The fields of the thread's input it reads, sorted. The path of the whole input is empty.
     #[must_use]
     pub fn input_reads(&self) -> &[FieldRead] {
@@ -70,7 +77,7 @@ impl CompiledCondition {
     }
 
     /// The field that its value, or the only part of a list that it builds, comes from.
-    pub(crate) fn source_field(&self) -> Option<&FieldRead> {
+    pub(crate) fn source_field(&self) -> Option<&SourceField> {
         self.analysis.source.as_ref()
     }
 

@@ -29,7 +29,9 @@ pub use evaluate::EvalError;
 pub(super) use evaluate::EvaluationSession;
 
 use super::HistoryReads;
-use super::analysis::{ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, ValueShape};
+use super::analysis::{
+    ConditionClass, ConditionError, FieldRead, FieldTest, LiteralComparison, SourceField, ValueShape,
+};
 use jsonata_core::ast::AstNode;
 
 /// A syntax tree ready to run.
@@ -45,13 +47,14 @@ pub(super) struct ConditionAnalysis {
     pub(super) class: ConditionClass,
     pub(super) reads: HistoryReads,
     pub(super) fields: Vec<FieldRead>,
+    pub(super) of_any_step: Vec<FieldRead>,
     pub(super) warnings: Vec<String>,
     /// Warnings that it decides nothing.
     pub(super) constants: Vec<String>,
     pub(super) comparisons: Vec<LiteralComparison>,
     pub(super) inputs: Vec<FieldRead>,
     pub(super) item: bool,
-    pub(super) source: Option<FieldRead>,
+    pub(super) source: Option<SourceField>,
     pub(super) shape: ValueShape,
     pub(super) tests: Vec<FieldTest>,
 }
@@ -73,7 +76,7 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
     let bound = walk::bound_names(&tree);
     forbidden::check(&tree, &bound, expression)?;
     let shape = shape::value_shape(&tree);
-    let fields::FieldAnalysis { fields, warnings, comparisons, inputs, item, source } =
+    let fields::FieldAnalysis { fields, of_any_step, warnings, comparisons, inputs, item, source } =
         fields::analyse_fields(&tree, &bound);
     let constants = constant::warnings(&tree, &bound, expression);
     let tests = field_tests::deciding_tests(&tree, &bound);
@@ -85,6 +88,7 @@ pub(super) fn analyse(expression: &str) -> Result<ConditionAnalysis, ConditionEr
         class,
         reads,
         fields,
+        of_any_step,
         warnings,
         constants,
         comparisons,

@@ -82,7 +82,7 @@ mod tests {
         let refused = |expression: &str| PayloadExpression::compile(expression).unwrap_err().to_string();
         assert_eq!(
             refused("$header.x"),
-            "`$header.x`: `$header` is not known here at character 1; did you mean `headers`?"
+            "`$header.x`: `$header` is not known here (character 1); did you mean `headers`?"
         );
         for expression in ["$steps", "$last('a')", "$threadId", "$now()", "$eval('1')", "a@$b.c", "a ==", ""] {
             assert!(PayloadExpression::compile(expression).is_err(), "{expression}");

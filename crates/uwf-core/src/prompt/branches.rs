@@ -10,6 +10,8 @@ use crate::thread::BranchOutput;
 /// The item of a branch.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchItem<'i> {
+    /// The role of the group. A branch of a group within a branch has an item of each.
+    pub group: &'i str,
     /// The name of the branch.
     pub name: &'i str,
     /// Its position in the list, from 1.
@@ -23,17 +25,31 @@ pub struct BranchItem<'i> {
 /// The part of a branch's task that has its item.
 #[must_use]
 pub fn item_part(item: &BranchItem<'_>) -> String {
-    let BranchItem { name, position, count, item } = item;
+    let BranchItem { group, name, position, count, item } = item;
     let number = position.to_string();
-    let called = if **name == number { String::new() } else { format!(", `{name}`") };
+    let called = if **name == number { String::new() } else { format!(", `{name}`,") };
     let (info, text) = match item {
         Value::String(text) => ("text", text.clone()),
         item => ("yaml", yaml_tree::write::block(item)),
     };
     format!(
-        "\n# Your item\n\nThis is item {position} of {count}{called}. Do only this one: the other items have their own agents.\n\n{}",
+        "\n# Your item\n\nThis is item {position} of {count}{called} of the group `{group}`. Do only this one: the other items have their own agents.\n\n{}",
         fenced(info, &text)
     )
+}
+
+/// The part of a branch's task that has its answer of the last time its group was played, in about `bytes`. `step` is the position of that
+/// step. If the prompt has the step, too, the part only refers to it.
+#[must_use]
+pub fn own_answer_part(answer: &BranchOutput, step: usize, is_seen: bool, bytes: usize) -> String {
+    let mut text = "\n# Your last answer\n\nYou have done this part before. ".to_owned();
+    if is_seen {
+        text.push_str(&format!("The result of `{}` in step {step} is your own last answer.\n", answer.name));
+        return text;
+    }
+    text.push_str(&format!("You answered in step {step}:\n\n"));
+    push_result(&mut text, answer, [bytes / 2; 2]);
+    text
 }
 
 /// The part of a judge's task that has the copies and the files they changed, in about twice `bytes`. Each copy has an equal share.
@@ -88,9 +104,14 @@ fn push_failed(to: &mut String, noun: &str, branches: &[BranchOutput]) {
     }
 }
 
-/// Adds the result of a branch: its output and its text, each in so many bytes. Returns whether something is left out.
-fn push_branch(to: &mut String, noun: &str, branch: &BranchOutput, [output_cap, text_cap]: [usize; 2]) -> bool {
+/// Adds the result of a branch below its name. Returns whether something is left out.
+fn push_branch(to: &mut String, noun: &str, branch: &BranchOutput, caps: [usize; 2]) -> bool {
     to.push_str(&format!("\n## {noun} `{}`\n\n", branch.name));
+    push_result(to, branch, caps)
+}
+
+/// Adds the output of a branch and its text, each in so many bytes. Returns whether something is left out.
+fn push_result(to: &mut String, branch: &BranchOutput, [output_cap, text_cap]: [usize; 2]) -> bool {
     let (info, output) = shown_output(&branch.output);
     let mut cuts = push_capped(to, info, &output, output_cap);
     if let Some(message) = branch.message.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
@@ -135,7 +156,7 @@ mod tests {
     #[test]
     fn item_is_shown_with_its_place() {
         let item = json!({ "file": "a.rs" });
-        let part = item_part(&BranchItem { name: "a", position: 2, count: 3, item: &item });
+        let part = item_part(&BranchItem { group: "fixes", name: "a", position: 2, count: 3, item: &item });
         assert!(part.contains("item 2 of 3, `a`") && part.contains("file: a.rs"), "{part}");
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::example::{example, to_yaml};
 use super::fence::head;
 use super::fields::fields;
-use crate::workflow::Role;
+use crate::workflow::{Role, is_text};
 
 /// Bytes of the task that a question repeats. The thread has the full task.
 const TASK_SHOWN: usize = 2 << 10;
@@ -35,7 +35,10 @@ pub fn question(input: &QuestionInput<'_>) -> String {
     let (task, left_out) = head(input.task.trim(), TASK_SHOWN);
     let more = if left_out > 0 { format!("\n[… {left_out} bytes left out]") } else { String::new() };
     paragraph(&mut text, "Task", &format!("{task}{more}"));
-    paragraph(&mut text, "The answer needs", &answer_in_words(input.schema));
+    match is_text(input.schema) {
+        true => text.push_str("\nThe answer is a text.\n"),
+        false => paragraph(&mut text, "The answer needs", &answer_in_words(input.schema)),
+    }
     text
 }
 

@@ -4,6 +4,7 @@ use super::branches::push_branches;
 use super::fence::{head, push_fenced};
 use super::output_text::shown_output;
 use crate::thread::Step;
+use crate::workflow::picked_copy;
 
 /// Most bytes of a step's output, and of its text, in a prompt. The role's own last answer and the newest steps have no such limit. Without
 /// it, one long text in the middle of a thread would displace all earlier steps.
@@ -74,6 +75,9 @@ impl StepSection {
         text.push_str(&format!("\n# Step {}: output of role `{}`\n\n", step.index, step.role));
         let mut section = StepSection { index: step.index, text, is_shortened: false };
         if !step.branches.is_empty() {
+            if let Some(copy) = picked_copy(&step.output) {
+                section.text.push_str(&format!("Copy `{copy}` was picked.\n"));
+            }
             section.is_shortened = push_branches(&mut section.text, "Branch", &step.branches, output_cap, text_cap);
             return section;
         }

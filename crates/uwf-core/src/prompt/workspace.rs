@@ -37,9 +37,11 @@ pub enum PromptWorkspace {
 pub struct PromptWorktree {
     /// Its branch.
     pub branch: String,
-    /// The commit at which the branch began.
+    /// The commit at which the branch began; for a branch of a group, the commit at which the whole work began.
     pub base: String,
-    /// The files that steps changed since then.
+    /// Whether the worktree began with the files of earlier steps, because it belongs to a branch of a group.
+    pub is_of_branch: bool,
+    /// The files that steps changed since the commit.
     pub files: WorkspaceFiles,
 }
 
@@ -96,8 +98,14 @@ fn checkout(branch: Option<&str>, commit: &str, base: Option<&str>) -> String {
 impl PromptWorktree {
     fn text(&self, budget: usize) -> String {
         let base = shown(&self.base);
+        let begun = match self.is_of_branch {
+            true => format!(
+                "which is only yours. It began with the files of the steps before. The work began at commit `{base}`."
+            ),
+            false => format!("which began at commit `{base}`."),
+        };
         let mut text = format!(
-            "\n# Workspace\n\nYou work on the git branch `{}`, which began at commit `{base}`. `git diff {base}` shows all changes of \
+            "\n# Workspace\n\nYou work on the git branch `{}`, {begun} `git diff {base}` shows all changes of \
              tracked files since then, and `git status --short` lists new files.\n",
             self.branch
         );

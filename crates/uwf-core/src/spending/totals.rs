@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{AttemptUsage, ExtractionUsage, ModelSpending, MoneySource, PriceQuote, RunPrices};
 use crate::money;
 use crate::node::TokenCounts;
+use crate::number;
 
 /// A sum of money, as in reports.
 #[derive(Serialize, JsonSchema)]
@@ -27,7 +28,7 @@ pub struct SpendingTotals {
     /// Runs that failed.
     pub failed_attempts: usize,
     /// Runs of models in progress. The sums have the usage that is known so far, so they are minimums.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "number::is_zero")]
     pub running: usize,
     /// Known tokens.
     pub tokens: TokenSums,
@@ -54,11 +55,6 @@ pub struct TokenSums {
     pub output: Option<u64>,
     /// Output tokens for reasoning.
     pub reasoning: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 fn amounts<S: serde::Serializer>(

@@ -8,14 +8,10 @@ pub fn time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// Unix milliseconds of the start of a day such as `2026-11-21`, UTC; `None` for an invalid date or one before 1970.
-pub fn day_start(date: &str) -> Option<u64> {
-    let mut parts = date.split('-').map(|part| part.parse::<u64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    // For years of four digits, leap days and the day of the year add less than 3000 days.
-    let near = year.checked_sub(1970)?.checked_mul(365)?;
-    let days = (near..near + 3000).find(|days| civil(*days) == (year, month, day))?;
-    Some(days * 86_400_000)
+/// The time of day, in UTC.
+#[must_use]
+pub fn time_of_day(unix_ms: u64) -> String {
+    time(unix_ms).split_off("YYYY-MM-DD ".len())
 }
 
 /// Date of a day counted from 1970-01-01, after Howard Hinnant's `civil_from_days`.
@@ -33,18 +29,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{day_start, time};
-
-    #[test]
-    fn a_day_begins_at_midnight() {
-        for date in ["1970-01-01", "2000-02-29", "2026-11-21", "9999-12-31"] {
-            let start = day_start(date).unwrap();
-            assert_eq!(time(start), format!("{date} 00:00:00"));
-        }
-        for date in ["2026-02-29", "1969-12-31", "2026-13-01", "2026", "x-1-1", "2026-11-00"] {
-            assert_eq!(day_start(date), None, "{date}");
-        }
-    }
+    use super::time;
 
     #[test]
     fn times_are_those_of_the_calendar() {

@@ -19,7 +19,7 @@ use crate::text::{ellipsize, one_line};
 
 pub use branches::branches_in_words;
 use branches::{DrawnBranch, inner_roles, lines_in_box};
-pub use page::{GRAPH_CSS, GraphLedger, GraphOnPage};
+pub use page::{GRAPH_CSS, GraphOnPage};
 
 /// Longest line of a condition's description on an arrow, in characters.
 const LINE: usize = 28;

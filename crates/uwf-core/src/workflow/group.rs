@@ -1,11 +1,13 @@
 //! Reads groups: roles that play other roles at the same time.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use super::model::{NamedCondition, RoleOptions};
 use super::older_forms;
 use super::reader::WorkflowReader;
 use super::role_group::{BranchFiles, BranchMerge, GroupBranch, RoleGroup};
+use super::role_options::{OF_COMMANDS, OF_GROUPS};
 use crate::document::fields::{MappingFields, text, wrong_type};
 use crate::document::join;
 use crate::usage::ThreadLimits;
@@ -16,9 +18,6 @@ pub(super) const PLAY: &str = "play";
 
 /// Most roles and copies of a group.
 pub(crate) const MAX_BRANCHES: usize = 64;
-
-/// Keys that belong to a group.
-const OF_GROUPS: [&str; 9] = ["each", "key", "copies", "pick", "max", "mayFail", "files", "merge", "resolve"];
 
 /// Other keys that may stand beside `play`.
 const BESIDE_PLAY: [&str; 3] = ["description", PLAY, "name"];
@@ -35,14 +34,21 @@ impl WorkflowReader {
         role: &str,
         conditions: &mut BTreeMap<String, NamedCondition>,
     ) -> Option<RoleOptions> {
+        if let Some(empty) = fields.iter().find(|entry| entry.key == PLAY && entry.value.is_null()) {
+            let hint = "name the roles that it plays: `play: [one, two]`";
+            self.problems.error("bad-value", empty.value.at, "`play` is empty".to_owned(), Some(hint.to_owned()));
+            return None;
+        }
         let Some(play) = fields.get(PLAY) else {
             for entry in OF_GROUPS.iter().filter_map(|key| fields.get(key)) {
-                self.misplaced(entry, "belongs only to a role with `play`");
+                let hint = "for one branch of a group, write `{ role: NAME, mayFail: true }` in its `play`";
+                let hint = (entry.key == "mayFail").then(|| hint.to_owned());
+                self.misplaced(entry, "belongs only to a role with `play`", hint);
             }
             return None;
         };
         let why = "does not belong to a role with `play`: the roles that it plays have it";
-        self.refuse_beside(fields, &[&BESIDE_PLAY[..], &OF_GROUPS].concat(), why);
+        self.refuse_beside(fields, &[&BESIDE_PLAY[..], &OF_GROUPS, &OF_COMMANDS].concat(), why);
         let group = RoleGroup {
             roles: self.group_roles(play, name, role, conditions)?,
             each: self.expression(fields, role, "each"),
@@ -102,12 +108,7 @@ impl WorkflowReader {
     }
 
     fn count(&mut self, fields: MappingFields<'_>, role: &str, key: &str) -> Option<u64> {
-        let count: Option<u64> = self.option(fields, role, key);
-        if let Some(entry) = fields.get(key).filter(|_| count == Some(0)) {
-            let message = format!("`{key}` is 0, so that no branch could run");
-            self.problems.error("bad-value", entry.value.at, message, None);
-        }
-        count.filter(|count| *count > 0)
+        self.option(fields, role, key).map(NonZeroU64::get)
     }
 
     /// A role's name, or a mapping of role and condition. `at` is the pointer of the branch.

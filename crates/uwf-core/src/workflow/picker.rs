@@ -1,10 +1,23 @@
 //! Who picks the best copy of a group.
 
+use serde_json::Value;
+
 use super::model::Workflow;
 use super::role_group::RoleGroup;
 
 /// The key of the best copy in the output of the role that picks, and of the group.
 pub const WINNER: &str = "winner";
+
+/// The key of the outputs of the copies in the output of the group.
+pub const RESULTS: &str = "results";
+
+/// The number of the copy that was picked, from 1, in the output of a group; `None` for any other output.
+#[must_use]
+pub fn picked_copy(output: &Value) -> Option<usize> {
+    let copies = output.get(RESULTS)?.as_array()?;
+    let number = usize::try_from(output.get(WINNER)?.as_u64()?).ok()?;
+    (1..=copies.len()).contains(&number).then_some(number)
+}
 
 /// The role of a person who picks a copy.
 pub const PERSON_PICKS: &str = "pick";

@@ -16,7 +16,11 @@ use yaml_tree::MappingEntry;
 pub(super) const RUN: &str = "run";
 
 /// Keys that belong to a command.
-const OF_COMMANDS: [&str; 4] = ["shell", "env", "cwd", "fails"];
+pub(super) const OF_COMMANDS: [&str; 4] = ["shell", "env", "cwd", "fails"];
+
+/// Keys that belong to a group.
+pub(super) const OF_GROUPS: [&str; 9] =
+    ["each", "key", "copies", "pick", "max", "mayFail", "files", "merge", "resolve"];
 
 /// The beginning of the variables that uwf sets for each command.
 const OWN_VARIABLES: &str = "UWF_";
@@ -89,11 +93,11 @@ impl WorkflowReader {
     fn command(&mut self, fields: MappingFields<'_>, role: &str) -> Option<RoleCommand> {
         let Some(run) = fields.get(RUN) else {
             for entry in OF_COMMANDS.iter().filter_map(|key| fields.get(key)) {
-                self.misplaced(entry, "belongs only to a role with `run`");
+                self.misplaced(entry, "belongs only to a role with `run`", None);
             }
             return None;
         };
-        let allowed = [&BESIDE_COMMANDS[..], &OF_COMMANDS].concat();
+        let allowed = [&BESIDE_COMMANDS[..], &OF_COMMANDS, &OF_GROUPS].concat();
         self.refuse_beside(fields, &allowed, "does not belong to a role with `run`: the command is the role");
         self.locate(&join(role, RUN), run);
         let command = self.text_entry(run, &join(role, RUN));
@@ -136,16 +140,17 @@ impl WorkflowReader {
         }
     }
 
-    /// Reports the known keys of a role that must not stand beside its `run` or `play`.
+    /// Reports the known keys of a role that must not stand beside its `run` or `play`. `allowed` also has the keys of the other one, which
+    /// are reported where that one is missing.
     pub(super) fn refuse_beside(&mut self, fields: MappingFields<'_>, allowed: &[&str], why: &str) {
         let is_misplaced = |key: &str| ROLE_KEYS.contains(&key) && !allowed.contains(&key);
         for entry in fields.iter().filter(|entry| is_misplaced(&entry.key) && !entry.value.is_null()) {
-            self.misplaced(entry, why);
+            self.misplaced(entry, why, None);
         }
     }
 
-    pub(super) fn misplaced(&mut self, entry: &MappingEntry, why: &str) {
-        self.problems.error("conflict", entry.key_at, format!("`{}` {why}", entry.key), None);
+    pub(super) fn misplaced(&mut self, entry: &MappingEntry, why: &str, hint: Option<String>) {
+        self.problems.error("conflict", entry.key_at, format!("`{}` {why}", entry.key), hint);
     }
 }
 

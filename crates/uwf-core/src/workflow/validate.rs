@@ -1,5 +1,6 @@
 //! Checks a whole draft before it is used, so that mistakes don't surface in the middle of a paid run.
 
+mod branch_paths;
 mod certainty;
 mod comparisons;
 mod conditions;

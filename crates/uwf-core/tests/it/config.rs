@@ -395,14 +395,14 @@ agentOverrides: { w: { r: 5 }, v: x }
     config.yaml:14:13: error[wrong-type]: `config` must be a mapping, not a number
     config.yaml:15:10: error[wrong-type]: `env` must be a list of texts or a mapping, not a text
     config.yaml:16:15: error[wrong-type]: `defaultAgent` must be a text, not a list
-    config.yaml:17:11: error[bad-value]: `maxSteps` is 0; it can be a whole number, 1 to 9007199254740991
+    config.yaml:17:11: error[bad-value]: `maxSteps` is 0; it must be a whole number from 1 to 9007199254740991
     config.yaml:18:11: error[wrong-type]: `maxDepth` must be a whole number, not a text
-    config.yaml:19:15: error[bad-value]: `promptBudget` is 12.5; it can be a whole number, 1000 to 4294967295
-    config.yaml:20:12: error[bad-value]: `outputCap` is -1; it can be a whole number, 1 to 134217728
+    config.yaml:19:15: error[bad-value]: `promptBudget` is 12.5; it must be a whole number from 1000 to 4294967295
+    config.yaml:20:12: error[bad-value]: `outputCap` is -1; it must be a whole number from 1 to 134217728
     config.yaml:21:10: error[wrong-type]: `maxCost` must be a number, not a text
         leave it out for no limit
     config.yaml:22:25: error[wrong-type]: `frontmatter` must be true or false, not a number
-    config.yaml:22:38: error[bad-value]: `feedback` is 99; it can be a whole number, 0 to 10
+    config.yaml:22:38: error[bad-value]: `feedback` is 99; it must be a whole number from 0 to 10
     config.yaml:22:47: error[wrong-type]: `llm` must be a whole number or a boolean, not a text
     config.yaml:23:27: error[wrong-type]: `agentOverrides.w.r` must be a text or a list of texts, not a number
     config.yaml:23:35: error[wrong-type]: `agentOverrides.v` must be a mapping, not a text
@@ -420,7 +420,7 @@ fn prices_need_input_output_and_date() {
         `inptu` is not a key: did you mean `input`?
     config.yaml:1:26: warning[unknown-key]: the key `inptu` is not known here and is ignored
         did you mean `input`?
-    config.yaml:1:44: error[bad-value]: `output` is -2; it can be a number, 0 or more
+    config.yaml:1:44: error[bad-value]: `output` is -2; it must be a number of at least 0
     config.yaml:1:53: error[wrong-type]: `models.n` must be a mapping, not a number
     config.yaml:1:68: error[wrong-type]: `input` must be a number, not a text
     config.yaml:1:79: error[bad-number]: `.inf` can't be kept as a number

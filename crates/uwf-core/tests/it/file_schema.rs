@@ -147,8 +147,15 @@ fn each_event_is_as_its_schema_says() {
     let branches = schema["allOf"].as_array().unwrap();
     assert_eq!(branches.len(), whats.len());
     for (what, branch) in whats.into_iter().zip(branches) {
-        let event =
-            ThreadEvent { v: VERSION, thread: thread.clone(), depth: 0, branch: Some("g.b".to_owned()), at: 5, what };
+        let event = ThreadEvent {
+            v: VERSION,
+            thread: thread.clone(),
+            depth: 0,
+            branch: Some("g.b".to_owned()),
+            within: None,
+            at: 5,
+            what,
+        };
         let value = serde_json::to_value(&event).unwrap();
         assert_eq!(compiled.violations(&value), [], "{value}");
         assert_eq!(branch["if"]["properties"]["event"]["const"], value["event"]);

@@ -146,6 +146,7 @@ impl ThreadAdvisors<'_, '_> {
             attempt: run.to_owned(),
             timeout: Some(LIMIT),
             idle_timeout: None,
+            logs_limits: false,
             grace: config.limits.kill_grace,
             lease: StepLease::of_one_machine(),
             leaves_keepers: false,

@@ -21,6 +21,7 @@ use uwf_platform::host;
 use crate::attempt::broker::BrokerProcess;
 pub use crate::attempt::ended::AgentProcessEnd;
 use crate::attempt::lease::StepLease;
+use crate::attempt::limit_log;
 use crate::attempt::processes::{self, AttemptTrail};
 use crate::attempt::program;
 use crate::attempt::stop_signals::{self, STOP_SIGNALS};
@@ -57,6 +58,8 @@ pub(crate) struct AgentProcessSpec {
     pub timeout: Option<Duration>,
     /// Limit on the time without output.
     pub idle_timeout: Option<Duration>,
+    /// Whether its stderr has the usage limits that it waits for.
+    pub(crate) logs_limits: bool,
     /// Time between TERM and KILL.
     pub grace: Duration,
     /// Until this is lost, no other machine continues with the step.
@@ -178,7 +181,10 @@ pub(crate) fn run(
                 }
             }
         }
-        AgentProcessEnd::TimedOut(_) | AgentProcessEnd::Idle(_) | AgentProcessEnd::Cancelled(_) => {
+        AgentProcessEnd::TimedOut(_)
+        | AgentProcessEnd::Idle(_)
+        | AgentProcessEnd::AtLimit
+        | AgentProcessEnd::Cancelled(_) => {
             processes::end_attempt(&trail, job.grace, spared);
             let _ = child.wait();
         }
@@ -277,6 +283,7 @@ pub fn create(path: &Path) -> Result<File> {
 fn watch(job: &AgentProcessSpec, child: &mut Child, signals: &mut SignalListener) -> AgentProcessEnd {
     let begun = Instant::now();
     let mut alive = begun;
+    let mut has_looked = false;
     let mut sizes = sizes(job);
     loop {
         let status = child.try_wait().ok().flatten();
@@ -291,10 +298,20 @@ fn watch(job: &AgentProcessSpec, child: &mut Child, signals: &mut SignalListener
         if let Some(why) = job.lease.lost() {
             return AgentProcessEnd::Lost(why);
         }
-        if let Some(limit) = job.timeout.filter(|limit| begun.elapsed() >= *limit) {
+        let silent = alive.elapsed();
+        let timed_out = job.timeout.filter(|limit| begun.elapsed() >= *limit);
+        let idle = job.idle_timeout.filter(|limit| silent >= *limit);
+        if !has_looked && (timed_out.is_some() || idle.is_some() || silent >= limit_log::PATIENCE) {
+            has_looked = true;
+            let read = |log: &Path| read_capped(log, job.cap).ok();
+            if job.logs_limits && limit_log::awaits_end(&job.stderr, &job.watched, read) {
+                return AgentProcessEnd::AtLimit;
+            }
+        }
+        if let Some(limit) = timed_out {
             return AgentProcessEnd::TimedOut(limit);
         }
-        if let Some(limit) = job.idle_timeout.filter(|limit| alive.elapsed() >= *limit) {
+        if let Some(limit) = idle {
             return AgentProcessEnd::Idle(limit);
         }
         signals.wait(LOOK);
@@ -302,6 +319,7 @@ fn watch(job: &AgentProcessSpec, child: &mut Child, signals: &mut SignalListener
         if now != sizes {
             sizes = now;
             alive = Instant::now();
+            has_looked = false;
             cap_files(job);
         }
     }

@@ -64,6 +64,9 @@ const CANNOT_RUN: [u8; 2] = [126, 127];
 /// Key in an agent's `config` for the format of its program's stdout, if that is a trace.
 pub(crate) const TRACE_KEY: &str = "trace";
 
+/// Key of an agent's `config` with the known program that it drives.
+const PRESET_KEY: &str = "preset";
+
 /// An agent as one attempt uses it. It is recorded with the attempt, so the agent process needs no configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -138,6 +141,13 @@ impl AgentSpec {
     /// The agent of an entry in `agents`.
     pub fn new(name: &str, agent: &config::AgentConfig) -> AgentSpec {
         let millis = |limit: Duration| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let mut exit_codes: Vec<(i32, bool)> =
+            agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect();
+        if agent.output == OutputMode::Exit {
+            // As for a role with `run`. The configuration may say otherwise.
+            let cannot_run = CANNOT_RUN.map(|code| (i32::from(code), false));
+            exit_codes.extend(cannot_run.iter().filter(|(code, _)| !agent.exit_codes.contains_key(code)));
+        }
         AgentSpec {
             name: name.to_owned(),
             command: agent.command.clone(),
@@ -150,7 +160,7 @@ impl AgentSpec {
             own_keys: Vec::new(),
             timeout_ms: agent.timeout.map(millis),
             idle_timeout_ms: agent.idle_timeout.map(millis),
-            exit_codes: agent.exit_codes.iter().map(|(code, meaning)| (*code, *meaning == ExitMeaning::Ok)).collect(),
+            exit_codes,
             expect_file: agent.expect_file.clone(),
             config: agent.config.as_object().cloned().unwrap_or_default(),
             hints: AgentHints::default(),
@@ -217,7 +227,7 @@ impl AgentSpec {
 
     /// Its output mode.
     pub fn output_mode(&self) -> OutputMode {
-        OutputMode::ALL.into_iter().find(|mode| mode.as_str() == self.output).unwrap_or_default()
+        OutputMode::named(&self.output).unwrap_or_default()
     }
 
     /// Whether an exit code means success.
@@ -274,6 +284,11 @@ impl AgentSpec {
             OutputMode::Exit => Some(EXIT),
             OutputMode::Json | OutputMode::Text => Some(COMMAND),
         })
+    }
+
+    /// Whether its program logs the usage limits that it waits for silently.
+    pub(crate) fn logs_limits(&self) -> bool {
+        [TRACE_KEY, PRESET_KEY].iter().any(|key| self.config.get(*key).is_some_and(|name| name == "opencode"))
     }
 
     /// Whether uwf knows how its program words its notices: one of the known agents, or a built-in agent.

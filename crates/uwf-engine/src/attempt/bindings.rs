@@ -70,6 +70,13 @@ impl AgentBindings {
         AgentBindings { agents: named.collect(), every_role: None }
     }
 
+    /// Whether each agent is a word without special characters, as most aliases are. A command line may contain a key.
+    pub(crate) fn are_words(&self) -> bool {
+        let is_plain = |symbol: char| symbol.is_ascii_alphanumeric() || "-_.".contains(symbol);
+        let is_word = |agent: &AgentReference| agent.output.is_none() && agent.agent.chars().all(is_plain);
+        self.agents.values().chain(&self.every_role).all(is_word)
+    }
+
     /// Whether nothing is bound.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty() && self.every_role.is_none()

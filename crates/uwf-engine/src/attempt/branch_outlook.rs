@@ -2,14 +2,14 @@
 //! item.
 
 use serde_json::Value;
-use uwf_core::workflow::Workflow;
-
+use uwf_core::moderator::ModeratorDecision;
 use uwf_core::thread::MAX_GENERATIONS;
+use uwf_core::workflow::Workflow;
 
 use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::thread::load::Thread;
-use crate::thread::moderate::{self, ConsideredTransition};
+use crate::thread::moderate::{self, ConsideredTransition, DecisionExplanation};
 
 /// The history that expressions of a thread's roles see.
 pub struct BranchOutlook<'t, 'h> {
@@ -59,14 +59,24 @@ impl<'t, 'h> BranchOutlook<'t, 'h> {
     }
 }
 
+/// Explains a decision on a thread. If it chose a group with conditions, also which branches the group has.
+pub fn explain(thread: &Thread<'_>, workflow: &Workflow, decision: &ModeratorDecision) -> DecisionExplanation {
+    let explained = moderate::explain(thread, workflow, decision);
+    // Without the outlook, the step fails with the reason.
+    let outlook = BranchOutlook::for_thread(thread);
+    let branches = outlook.map_or_else(|_| Vec::new(), |seen| seen.explain_branches(workflow, &explained.next));
+    DecisionExplanation { branches, ..explained }
+}
+
 /// For a branch, the thread whose role its group is, at the head where the group began, and the branch's item.
-fn above_group<'h>(branch: &Thread<'h>) -> Result<Option<(Thread<'h>, Option<Value>)>> {
+pub(crate) fn above_group<'h>(branch: &Thread<'h>) -> Result<Option<(Thread<'h>, Option<Value>)>> {
     let home = branch.home();
-    let Some(own) = ThreadSettings::load(home, &branch.id)? else { return Ok(None) };
+    let Some(own) = ThreadSettings::load_or_published(home, &branch.id)? else { return Ok(None) };
     let (Some(place), Some(group), Some(group_head)) = (own.branch, own.parent, branch.start.parent) else {
         return Ok(None);
     };
-    let Some(above) = ThreadSettings::load(home, &group)?.and_then(|group| group.parent) else { return Ok(None) };
+    let above = ThreadSettings::load_or_published(home, &group)?.and_then(|group| group.parent);
+    let Some(above) = above else { return Ok(None) };
     let Some(head) = Thread::load_at(home, group, group_head)?.start.parent else { return Ok(None) };
     Ok(Some((Thread::load_at(home, above, head)?, place.item)))
 }

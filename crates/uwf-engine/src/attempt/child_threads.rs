@@ -3,19 +3,22 @@
 //!
 //! Each machine records for itself which thread a child belongs to. The child's settings name its parent, and the parent's directory
 //! `children/` has an empty file for each child, so that `kill` and `pause` find the children. Nodes contain only the parent's head and the
-//! depth.
+//! depth. In a shared store, the note about the workplace of a branch names its parent for other machines.
 
 pub(crate) mod branch_path;
 pub(crate) mod kinship;
 pub mod stopped_branches;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
+use durable_files::regular;
 use json_cas::NodeHash;
+use uwf_core::node::EndStatus;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::ThreadSettings;
-use crate::error::Result;
+use crate::error::{AtPath, Result};
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::marks::{self, MarkReason, ThreadMark};
@@ -65,6 +68,49 @@ pub(crate) fn in_order(home: &Home, parent: &ThreadId) -> Result<Vec<ThreadId>> 
     let mut known = children::known(home, parent)?;
     kinship::sort(home, &mut known);
     Ok(known)
+}
+
+/// The threads below a killed thread that were killed as well, as far as this machine knows them.
+///
+/// # Errors
+/// `Io` when they can't be listed, errors of the history.
+pub fn killed_below(home: &Home, thread: &ThreadId) -> Result<BTreeSet<ThreadId>> {
+    let (mut killed, mut open) = (BTreeSet::new(), vec![thread.clone()]);
+    while let Some(above) = open.pop() {
+        for child in children::known(home, &above)? {
+            let is_killed = history::newest_line(home, &child)?.is_some_and(|line| line.status == EndStatus::Killed);
+            if is_killed && killed.insert(child.clone()) {
+                open.push(child);
+            }
+        }
+    }
+    Ok(killed)
+}
+
+/// Records the child thread with its parent.
+pub(crate) fn note_child(home: &Home, parent: &ThreadId, id: &ThreadId) -> Result<()> {
+    let dir = home.children_dir(parent);
+    fs::create_dir_all(&dir).path_context("create", &dir)?;
+    let note = dir.join(id.as_str());
+    regular::write(&note, b"").path_context("write", &note)
+}
+
+/// Records the group of a branch that came to this machine. The agent of the branch can't ask other machines where its group belongs.
+///
+/// # Errors
+/// Errors of the index, the record and the store.
+pub(crate) fn record_group(home: &Home, branch: &ThreadId, of_branch: &ThreadSettings) -> Result<()> {
+    let Some(group) = of_branch.parent.as_ref().filter(|_| of_branch.branch.is_some()) else { return Ok(()) };
+    if ThreadSettings::load(home, group)?.is_some() {
+        return Ok(());
+    }
+    let (Some(published), Some(head)) = (ThreadSettings::published(home, group)?, home.heads().read(group.as_str())?)
+    else {
+        return Ok(());
+    };
+    let workspace = of_branch.workspace.clone();
+    ThreadSettings { workspace, ..published }.begun_at(head.hash).save(home, group)?;
+    note_child(home, group, branch)
 }
 
 /// The active children of a thread on this machine, in the same order.
@@ -120,7 +166,7 @@ pub fn topmost(home: &Home, id: &ThreadId) -> ThreadId {
 pub fn paused(home: &Home, id: &ThreadId) -> Result<Option<(ThreadId, MarkReason)>> {
     match marks::read(home, id, ThreadMark::Paused)? {
         Some(reason) => Ok(Some((id.clone(), reason))),
-        None => paused_above(home, parent_in(ThreadSettings::load(home, id))?),
+        None => paused_above(home, parent_in(ThreadSettings::load_or_published(home, id))?),
     }
 }
 
@@ -140,7 +186,7 @@ pub(crate) fn paused_above(home: &Home, parent: Option<ThreadId>) -> Result<Opti
         if let Some(reason) = marks::read(home, &thread, ThreadMark::Paused)? {
             return Ok(Some((thread, reason)));
         }
-        at = parent_in(ThreadSettings::load(home, &thread))?;
+        at = parent_in(ThreadSettings::load_or_published(home, &thread))?;
     }
     Ok(None)
 }

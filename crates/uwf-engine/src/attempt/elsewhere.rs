@@ -9,6 +9,7 @@ use json_cas::{NameVersion, NodeHash, NoteWriteCondition, NoteWritten, StoredNot
 use uwf_core::thread::ThreadId;
 
 pub(crate) use self::all::all;
+pub use self::all::{HeldLease, leases};
 pub(crate) use self::stand::PostAttemptState;
 use crate::attempt::agent_process::SignalListener;
 use crate::attempt::ended::stopped;
@@ -116,15 +117,22 @@ pub fn is_at_work(home: &Home, thread: &ThreadId) -> Result<bool> {
     Ok(matches!(report, Some(ClaimReport::AtWork(_))))
 }
 
-/// The id of the newest attempt at this head of a thread, on any machine.
-pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<Option<String>> {
+/// The newest attempt at this head of a thread, on any machine.
+///
+/// # Errors
+/// Errors of the store and the record.
+pub fn newest(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<Option<RecordedAttempt>> {
     let note = home.notes().note(&claim::name(thread))?;
     let there = note.and_then(|note| Claim::with_attempt(&note, thread));
-    let newest = match there.filter(|(attempt, _)| attempt.opened.expected_head == head) {
-        Some((attempt, _)) => Some(attempt),
-        None => recorded::read(home, thread)?.filter(|attempt| attempt.opened.expected_head == head),
-    };
-    Ok(newest.map(|attempt| attempt.opened.attempt))
+    match there.filter(|(attempt, _)| attempt.opened.expected_head == head) {
+        Some((attempt, _)) => Ok(Some(attempt)),
+        None => Ok(recorded::read(home, thread)?.filter(|attempt| attempt.opened.expected_head == head)),
+    }
+}
+
+/// Its id.
+pub(crate) fn newest_id(home: &Home, thread: &ThreadId, head: NodeHash) -> Result<Option<String>> {
+    Ok(newest(home, thread, head)?.map(|attempt| attempt.opened.attempt))
 }
 
 /// Whether this attempt is the newest one in this machine's record. If so, the thread's lock, which the caller holds,

@@ -18,6 +18,8 @@ pub enum AgentProcessEnd {
     TimedOut(Duration),
     /// uwf ended it: it printed nothing for its idle timeout.
     Idle(Duration),
+    /// uwf ended it: it waited silently for the end of a usage limit.
+    AtLimit,
     /// uwf ended it because of this signal.
     Cancelled(i32),
     /// uwf ended it: another machine may continue with this step.
@@ -55,6 +57,7 @@ impl fmt::Display for AgentProcessEnd {
             AgentProcessEnd::Signaled(signal) => write!(out, "was ended by signal {signal}"),
             AgentProcessEnd::TimedOut(limit) => write!(out, "was ended after its timeout of {} s", limit.as_secs_f64()),
             AgentProcessEnd::Idle(limit) => write!(out, "was ended: it printed nothing for {} s", limit.as_secs_f64()),
+            AgentProcessEnd::AtLimit => out.write_str("was ended, because it waited for a usage limit to end"),
             AgentProcessEnd::Cancelled(SIGINT) => write!(out, "was interrupted (Ctrl-C)"),
             AgentProcessEnd::Cancelled(_) => write!(out, "was terminated on request"),
             AgentProcessEnd::Lost(why) => write!(out, "was ended: {why}"),

@@ -93,7 +93,7 @@ fn report<R: DeserializeOwned>(
         (Err(_), Some(signal)) => stopped(signal),
         (Err(_), None) => match reply {
             Err(error) => Error::io(format!("cannot read the reply of the keeper of thread {thread}: {error}"))
-                .hint("`uwf thread show` shows the state of the thread"),
+                .hint(format!("`uwf thread show {thread}` shows its state")),
             Ok(_) => Error::internal(format!("the keeper of thread {thread} died without a report"))
                 .hint("run the same step again: it takes over the dead keeper's work")
                 .hint(format!("its last words are in {}", keeper_log(home, thread).display())),

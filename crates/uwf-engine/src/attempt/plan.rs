@@ -1,17 +1,17 @@
 //! The inputs of a step besides the thread itself: configuration, settings, workflow.
 
 mod command_source;
-mod exit_agents;
+mod limits;
+mod players;
 pub(crate) mod unenforced;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use json_cas::NodeHash;
 use uwf_core::config::{self, QuestionPolicy, UwfConfig};
 use uwf_core::thread::ThreadId;
-use uwf_core::usage::{ReachedLimit, ThreadLimits, UsageAmount};
+use uwf_core::usage::ThreadLimits;
 use uwf_core::workflow::{Role, RoleCommand, RoleOptions, Workflow};
 
 use crate::attempt::agents::delegation::workflow_of;
@@ -20,7 +20,7 @@ use crate::attempt::bindings::{self, AgentBindings, AgentReference};
 use crate::attempt::recorded::{self, AttemptOpening, FallbackReason, ThreadRecord};
 use crate::attempt::self_description;
 use crate::attempt::settings::{self, ThreadSettings};
-use crate::attempt::{spent, travel};
+use crate::attempt::travel;
 use crate::error::{Error, ErrorCause, Result};
 use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::env_file;
@@ -31,9 +31,8 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 
 use self::command_source::CommandSource;
-
-/// Most ancestors of a child thread whose limits are checked. `maxDepth` prevents deeper nesting.
-const MAX_ABOVE: usize = 64;
+pub use self::limits::age;
+pub(crate) use self::limits::age_at;
 
 /// A planned step: everything that is decided before an agent runs.
 pub struct StepPlan {
@@ -273,7 +272,7 @@ impl StepPlan {
         let limits = self.limits();
         let limits = [("`maxCost`", limits.max_cost.is_some()), ("`maxTokens`", limits.max_tokens.is_some())];
         let limits: Vec<&str> = limits.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
-        let roles = self.workflow.roles.keys().filter(|role| self.agent(role, None).is_err());
+        let roles = self.workflow.roles.keys().filter(|role| self.players(role).is_err());
         let roles: Vec<String> = roles.map(|role| format!("`{role}`")).collect();
         (!limits.is_empty() && !roles.is_empty()).then(|| {
             let (roles, limits) = (roles.join(", "), limits.join(" or "));
@@ -283,7 +282,7 @@ impl StepPlan {
 
     /// The agents of its roles, as far as they can be found.
     fn agents(&self) -> Vec<AgentSpec> {
-        self.workflow.roles.keys().filter_map(|role| self.agent(role, None).ok()).collect()
+        self.workflow.roles.keys().filter_map(|role| self.players(role).ok()).flatten().collect()
     }
 
     /// The plans of child threads that these agents start and that are not in `seen`.
@@ -366,7 +365,7 @@ impl StepPlan {
         let mut secrets = self.config.secret_names();
         secrets.extend(store_keys::names(home, &env_file::read(&home.env_file())?));
         Ok(AttemptOpening {
-            attempt: crate::root::ids::new_ulid().to_string(),
+            attempt: ids::new_ulid().to_string(),
             thread: thread.id.clone(),
             expected_head: thread.head,
             role: role.to_owned(),
@@ -380,6 +379,7 @@ impl StepPlan {
             rereads: 0,
             output_cap: self.config.limits.output_cap,
             branch: self.settings.branch.clone(),
+            branches_to: None,
             digest: None,
             fallback_for: None,
             replies: last.as_ref().map(|last| last.replies_at(thread.head, role)).unwrap_or_default(),
@@ -387,78 +387,9 @@ impl StepPlan {
             keeper: std::process::id(),
             boot_id: recorded::boot_id()?,
             machine: None,
-            opened_at: crate::root::ids::now_ms(),
+            opened_at: ids::now_ms(),
         })
     }
-
-    /// Rejects a step of a thread that has reached a limit; `failed` are attempts at that step. A child thread's usage
-    /// counts for its parent as well.
-    ///
-    /// # Errors
-    /// `Limit`; errors of the nodes with the usage, if usage is limited.
-    pub(crate) fn check_limits(&self, thread: &Thread<'_>, failed: &[NodeHash]) -> Result<()> {
-        let above = self.above(thread)?;
-        let plans = || std::iter::once((thread, self)).chain(above.iter().map(|(thread, plan)| (thread, plan)));
-        let reads_usage = plans().any(|(_, plan)| plan.limits().read_usage());
-        let mut used = UsageAmount::default();
-        let mut below = None;
-        for (thread, plan) in plans() {
-            if reads_usage {
-                used.add(match below {
-                    None => spent::used(thread, &plan.config, failed, None)?,
-                    Some(_) => spent::used(thread, &plan.config, &spent::failed_at(thread)?, below)?,
-                });
-            }
-            below = Some(&thread.id);
-            used.steps = thread.chain()?.len() as u64;
-            if let Some(reached) = plan.limits().reached(used, age(thread)) {
-                return Err(over_limit(&thread.id, &reached));
-            }
-        }
-        Ok(())
-    }
-
-    /// The ancestors of a child thread with their plans, its parent first. Ancestors that are not active impose no
-    /// limit.
-    fn above<'h>(&self, thread: &Thread<'h>) -> Result<Vec<(Thread<'h>, StepPlan)>> {
-        let mut above = Vec::new();
-        let mut next = self.settings.parent.clone();
-        while let Some(parent) = next.filter(|_| above.len() < MAX_ABOVE) {
-            let Ok((parent, _)) = Thread::active(thread.home(), &parent) else { break };
-            let plan = StepPlan::load(&parent, None)?;
-            next = plan.settings.parent.clone();
-            above.push((parent, plan));
-        }
-        Ok(above)
-    }
-
-    /// The thread's limits: set for the thread, otherwise by its workflow, otherwise by the configuration.
-    pub fn limits(&self) -> ThreadLimits {
-        self.settings.limits.or(self.workflow.limits).or(self.config.limits.thread)
-    }
-}
-
-fn over_limit(thread: &ThreadId, reached: &ReachedLimit) -> Error {
-    // Branches at work when the limit was reached have gone beyond it.
-    let more = match reached {
-        ReachedLimit::Steps { steps, limit } => format!("--steps +{}", steps.saturating_sub(*limit) + 10),
-        ReachedLimit::Time { seconds, limit } => format!("--time +{}h", seconds.saturating_sub(*limit) / 3600 + 1),
-        ReachedLimit::Tokens { tokens, limit } => {
-            format!("--tokens +{}", (tokens.saturating_sub(*limit) / 100_000 + 1) * 100_000)
-        }
-        ReachedLimit::Cost { cost, limit } => format!("--cost +{}", (cost - limit).max(0.0).floor() + 1.0),
-    };
-    Error::limit(reached.to_string()).hint(format!("to continue: `uwf thread limit {thread} {more}`"))
-}
-
-/// How long ago a thread began; zero if its id has no start time.
-pub fn age(thread: &Thread<'_>) -> Duration {
-    age_at(thread, ids::now_ms())
-}
-
-/// The age of a thread at a time in Unix milliseconds.
-pub(crate) fn age_at(thread: &Thread<'_>, at: u64) -> Duration {
-    Duration::from_millis(at.saturating_sub(thread.started_at().unwrap_or(at)))
 }
 
 /// The thread's settings. `cwd` replaces the workspace, or supplies it if this machine has no record of the thread.
@@ -468,6 +399,10 @@ fn settings_of(home: &Home, record: &ThreadRecord, cwd: Option<&PathBuf>) -> Res
         // `cwd` supplies them again.
         Err(error) if error.cause == Some(ErrorCause::DamagedSettings) && cwd.is_some() => None,
         known => known?,
+    };
+    let known = match known {
+        None if cwd.is_some() && record.is_empty() => ThreadSettings::published(home, thread)?,
+        known => known,
     };
     match (known, cwd) {
         (Some(known), None) => Ok(known),

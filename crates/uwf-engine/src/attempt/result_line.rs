@@ -1,13 +1,17 @@
 //! Reads the hash in an agent's output, or explains why it is missing, from how the agent's process ended.
 
+use std::path::PathBuf;
+
 use json_cas::NodeHash;
 use uwf_core::config::OutputMode;
+use uwf_core::failure_class::FailureClass;
 use uwf_core::text::ellipsize;
 
 use crate::attempt::agent_process::{self, AgentProcessEnd, AgentProcessSpec};
 use crate::attempt::agents::AgentSpec;
 use crate::attempt::ended::stopped_by;
-use crate::error::{Error, Result};
+use crate::attempt::limit_log;
+use crate::error::{AttemptFailure, Error, Result};
 
 /// Characters shown of a line that is not a result.
 const SHOWN: usize = 80;
@@ -32,11 +36,25 @@ pub(crate) fn result_line(
         return Ok(step);
     }
     let said = agent_process::read_capped(&job.stderr, job.cap).unwrap_or_default();
+    if ended == AgentProcessEnd::AtLimit {
+        let words = limit_log::last_limit(&said).unwrap_or_default();
+        return Err(Error::agent_failed(format!("agent `{}` {ended}: {words}", agent.name)).with_last_words(words));
+    }
     let error = no_result(agent, ended, printed.as_deref(), &last_words(&said), timeout);
     // A process of uwf that plays the role says why it failed in the record. Its stderr has messages of uwf.
     let is_own = agent.played_by().is_none();
+    if matches!(ended, AgentProcessEnd::Idle(_)) && has_printed_nothing(job) {
+        let failure = AttemptFailure::new(FailureClass::Unknown, None);
+        return Err(error.with_failure(AttemptFailure { is_silent: true, ..failure }));
+    }
     let by_itself = matches!(ended, AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_));
     Err(if is_own && by_itself { agent.with_last_words(error, &said) } else { error })
+}
+
+/// Whether an agent has printed no part of an answer. Its stderr may have lines of uwf.
+fn has_printed_nothing(job: &AgentProcessSpec) -> bool {
+    let is_empty = |path: &PathBuf| path.metadata().map_or(0, |meta| meta.len()) == 0;
+    job.watched.iter().filter(|path| **path != job.stderr).all(is_empty)
 }
 
 fn no_result(
@@ -61,7 +79,9 @@ fn no_result(
         }
         AgentProcessEnd::Cancelled(signal) => Error::new(stopped_by(signal), message),
         AgentProcessEnd::Lost(_) => Error::busy(message).hint("run `uwf thread show` for the state of the thread"),
-        AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) => Error::agent_failed(message),
+        AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) | AgentProcessEnd::AtLimit => {
+            Error::agent_failed(message)
+        }
     }
 }
 

@@ -15,8 +15,9 @@ use uwf_core::text;
 
 use crate::attempt::agents::ask_program::ask;
 use crate::attempt::{agents, bindings, program};
+use crate::root::cache_file;
+use crate::root::file_sign::FileSign;
 use crate::root::home::Home;
-use crate::root::{cache_file, file_sign};
 
 /// Most characters kept of a version.
 const LONGEST_VERSION: usize = 100;
@@ -91,7 +92,7 @@ pub(crate) fn version(home: &Home, agent: &AgentConfig, dir: &Path, secrets: &BT
         return ask();
     }
     let program = program::look_up(&agent.command, dir).ok()?;
-    let key = format!("{:?}", (&program, &agent.args, file_sign::read_file_sign(&program)));
+    let key = format!("{:?}", (&program, &agent.args, FileSign::from_file(&program)));
     let path = home.described_version(json_cas::xxh64(key.as_bytes()));
     if let Some(known) = cache_file::read(&path).and_then(|known| String::from_utf8(known).ok()) {
         return Some(known).filter(|version| !version.is_empty());

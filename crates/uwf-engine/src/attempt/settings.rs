@@ -13,16 +13,16 @@ use uwf_core::usage::ThreadLimits;
 
 use crate::attempt::agent_process;
 use crate::attempt::agents::delegation::Decisions;
-use crate::attempt::bindings::AgentBindings;
+use crate::attempt::bindings::{AgentBindings, AgentReference};
 use crate::attempt::git::GitCheckout;
 use crate::attempt::recorded::ThreadRecord;
 use crate::attempt::redactor::SecretRedactor;
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{AtPath, Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::project::{self, ProjectConfig};
 use crate::root::record;
-use crate::root::workplace::{self, SharedWorktree, ThreadWorkplace};
+use crate::root::thread_branch::ThreadBranch;
+use crate::root::workplace::{self, ChildPlace, SharedWorktree, ThreadWorkplace};
 use crate::root::worktree::Worktree;
 use crate::thread::digest::ThreadDigest;
 
@@ -174,6 +174,39 @@ impl ThreadSettings {
         ThreadSettings::in_record(home, &ThreadRecord::read(home, thread)?)
     }
 
+    /// The same, or for a child thread that another machine began, what it published about the thread's place.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); errors of the store.
+    pub(crate) fn load_or_published(home: &Home, thread: &ThreadId) -> Result<Option<ThreadSettings>> {
+        match ThreadSettings::load(home, thread)? {
+            None => ThreadSettings::published(home, thread),
+            known => Ok(known),
+        }
+    }
+
+    /// The settings of a child thread that another machine began, as far as that machine published them: without a workspace.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn published(home: &Home, thread: &ThreadId) -> Result<Option<ThreadSettings>> {
+        let place = workplace::read_workplace(home, thread)?.and_then(|place| place.child_of);
+        Ok(place.map(|ChildPlace { parent, branch, limits, agents, every_role }| {
+            let agents = agents.into_iter().map(|(role, alias)| (role, AgentReference::plain(alias))).collect();
+            let bound = AgentBindings { agents, every_role: every_role.map(AgentReference::plain) };
+            ThreadSettings { parent: Some(parent), branch, limits, bound, ..ThreadSettings::default() }
+        }))
+    }
+
+    /// The thread's place, for machines that do not know the thread above it.
+    fn child_place(&self) -> Option<ChildPlace> {
+        let parent = self.parent.clone()?;
+        let bound = if self.bound.are_words() { self.bound.clone() } else { AgentBindings::default() };
+        let agents = bound.agents.into_iter().map(|(role, alias)| (role, alias.agent)).collect();
+        let every_role = bound.every_role.map(|alias| alias.agent);
+        Some(ChildPlace { parent, branch: self.branch.clone(), limits: self.limits, agents, every_role })
+    }
+
     /// The settings in a thread's record; `None` when the record is empty.
     ///
     /// # Errors
@@ -209,7 +242,7 @@ impl ThreadSettings {
             inside: worktree.inside(&self.workspace).unwrap_or_default(),
             repository: worktree.repository.clone(),
         });
-        ThreadWorkplace::here(&self.workspace, node, worktree)
+        ThreadWorkplace::here(&self.workspace, node, worktree).with_child_place(self.child_place())
     }
 
     /// These settings for a thread that begins at a head.

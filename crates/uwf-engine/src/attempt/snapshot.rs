@@ -117,9 +117,22 @@ pub(crate) fn node_line(node: NodeHash) -> String {
 }
 
 /// The message of a commit with files that belong to a group of a thread, and to no node.
-pub(crate) fn group_message(title: &str, thread: &ThreadId, head: Option<&str>) -> String {
-    let head = head.map(|head| format!("Uwf-Head: {head}\n")).unwrap_or_default();
-    format!("{title}\n\n{}\n{head}", thread_line(thread))
+pub(crate) fn group_message(title: &str, thread: &ThreadId, checkout: GroupCheckout<'_>) -> String {
+    let line = |key: &str, value: Option<&str>| value.map(|value| format!("{key}: {value}\n")).unwrap_or_default();
+    let GroupCheckout { head, branch, left_out } = checkout;
+    let more = [line("Uwf-Head", head), line("Uwf-Branch", branch), line("Uwf-Left-Out", left_out)].concat();
+    format!("{title}\n\n{}\n{more}", thread_line(thread))
+}
+
+/// The checkout that the files of a group belong to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct GroupCheckout<'c> {
+    /// The commit that is checked out.
+    pub(crate) head: Option<&'c str>,
+    /// The git branch that is checked out.
+    pub(crate) branch: Option<&'c str>,
+    /// Why some files are missing from the tree, in one line.
+    pub(crate) left_out: Option<&'c str>,
 }
 
 fn message(title: &str, thread: &ThreadId, node: NodeHash, head: Option<&str>, inside: Option<InnerPath>) -> String {

@@ -155,7 +155,7 @@ fn make_dir(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
 pub(crate) fn check(thread: &ThreadId, settings: &ThreadSettings) -> Result<()> {
     let Some(worktree) = settings.worktree_in_use() else { return Ok(()) };
     if !is_there(&worktree.dir.join(".git"))? {
-        return Err(no_worktree(thread, worktree));
+        return Err(no_worktree(thread, worktree, settings.branch.is_some()));
     }
     if is_there(&settings.workspace)? { stays_inside(thread, &worktree.dir, &settings.workspace) } else { Ok(()) }
 }
@@ -173,10 +173,15 @@ fn stays_inside(thread: &ThreadId, dir: &Path, workspace: &Path) -> Result<()> {
     .hint("remove the link, then try again"))
 }
 
-fn no_worktree(thread: &ThreadId, worktree: &Worktree) -> Error {
+fn no_worktree(thread: &ThreadId, worktree: &Worktree, is_branch: bool) -> Error {
     let (dir, repository, branch) = (worktree.dir.display(), worktree.repository.display(), &worktree.branch);
-    Error::not_found(format!("the worktree {dir} of thread {thread} is gone"))
-        .hint(format!("check its branch out there again: git -C {repository} worktree add -f {dir} {branch}"))
+    let error = Error::not_found(format!("the worktree {dir} of thread {thread} is gone"))
+        .hint(format!("check its branch out there again: git -C {repository} worktree add -f {dir} {branch}"));
+    if is_branch {
+        // A fork, or files from elsewhere, would not reach its group.
+        return error;
+    }
+    error
         .hint(format!("`uwf thread fork {thread}` starts a new thread at its newest step"))
         .hint(format!("or let its agents work elsewhere: `uwf thread step {thread} --cwd DIR`"))
 }
@@ -388,6 +393,6 @@ pub(crate) fn branch_of(thread: &ThreadId) -> String {
 }
 
 /// The short form of a commit's name.
-fn short(commit: &str) -> &str {
+pub(crate) fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }

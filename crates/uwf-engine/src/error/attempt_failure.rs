@@ -21,12 +21,15 @@ pub struct AttemptFailure {
     /// Whether every task of the agent fails for this reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_for_all_tasks: bool,
+    /// Whether the agent printed nothing until `idleTimeout` ended it. Some programs wait like that for the end of a usage limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_silent: bool,
 }
 
 impl AttemptFailure {
     /// A failure with a known class and, for a usage limit, a known end.
     pub(crate) fn new(class: FailureClass, until: Option<u64>) -> AttemptFailure {
-        AttemptFailure { class, until, is_assumed: false, is_for_all_tasks: false }
+        AttemptFailure { class, until, is_assumed: false, is_for_all_tasks: false, is_silent: false }
     }
 
     /// The end of the usage limit that it is.

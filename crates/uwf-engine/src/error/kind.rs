@@ -54,6 +54,26 @@ impl ErrorKind {
         matches!(self, ErrorKind::Interrupted | ErrorKind::Terminated)
     }
 
+    /// The kind of failure with this exit code; `Internal` for any other code.
+    #[must_use]
+    pub fn of_exit_code(code: u8) -> ErrorKind {
+        match code {
+            20 => ErrorKind::Waiting,
+            30 => ErrorKind::Limit,
+            40 => ErrorKind::AgentFailed,
+            41 => ErrorKind::NotExtractable,
+            64 => ErrorKind::Usage,
+            65 => ErrorKind::Data,
+            69 => ErrorKind::NotFound,
+            74 => ErrorKind::Io,
+            75 => ErrorKind::Busy,
+            78 => ErrorKind::Config,
+            130 => ErrorKind::Interrupted,
+            143 => ErrorKind::Terminated,
+            _ => ErrorKind::Internal,
+        }
+    }
+
     /// The documented exit code for this kind of failure.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -86,4 +106,15 @@ pub struct SentError {
     /// Why an attempt failed, if that is known beside the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<AttemptFailure>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_and_kinds_match() {
+        let codes = (0..=u8::MAX).filter(|code| ErrorKind::of_exit_code(*code).exit_code() == *code);
+        assert_eq!(codes.collect::<Vec<_>>(), [20, 30, 40, 41, 64, 65, 69, 70, 74, 75, 78, 130, 143]);
+    }
 }

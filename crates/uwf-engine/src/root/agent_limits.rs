@@ -18,6 +18,18 @@ use crate::root::ids;
 /// An end further away is an error of the notice, or of a clock. The longest limits are of a month.
 pub(crate) const LONGEST_LIMIT: Duration = Duration::from_hours(40 * 24);
 
+/// Two ends that are nearer to each other are the same, if they are far away.
+const NEAR: Duration = Duration::from_mins(1);
+
+/// An end that is further away may move by [`NEAR`].
+const LONG: Duration = Duration::from_mins(10);
+
+/// The words of a reason for an agent at its usage limit.
+const AT_LIMIT: &str = " is at its usage limit";
+
+/// The end of the time in such a reason.
+const ZONE: &str = " UTC";
+
 /// The usage limit of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,9 +54,26 @@ impl AgentLimit {
 pub(crate) fn at_limit(agent: &str, until: u64, is_assumed: bool) -> String {
     let until = view::time(until);
     match is_assumed {
-        true => format!("{agent} is at its usage limit; the notice has no end, so uwf tries again at {until} UTC"),
-        false => format!("{agent} is at its usage limit until {until} UTC"),
+        true => format!("{agent}{AT_LIMIT}; no end time is given, so uwf tries again at {until}{ZONE}"),
+        false => format!("{agent}{AT_LIMIT} until {until}{ZONE}"),
     }
+}
+
+/// The part of a reason that says that an agent is at its usage limit, without what the agent said about it.
+pub(crate) fn limit_in(why: &str) -> Option<&str> {
+    let (agent, rest) = why.split_once(AT_LIMIT)?;
+    let end = rest.find(ZONE)? + ZONE.len();
+    Some(&why[..agent.len() + AT_LIMIT.len() + end])
+}
+
+/// The end of an account's usage limit after a notice with this end. Agents that work at the same time get notices with slightly
+/// different ends, which are the same limit.
+pub(crate) fn joint_end(home: &Home, account: &str, until: u64, is_assumed: bool) -> u64 {
+    let is_same = |known: &AgentLimit| {
+        let left = Duration::from_millis(known.until.saturating_sub(ids::now_ms()));
+        known.is_assumed == is_assumed && left >= LONG && known.until.abs_diff(until) < NEAR.as_millis() as u64
+    };
+    current(home, account).filter(is_same).map_or(until, |known| known.until)
 }
 
 /// Records that an account has reached its usage limit. An assumed end does not replace a later one that a notice said.
@@ -84,6 +113,30 @@ fn file(home: &Home, account: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn notices_of_one_limit_have_one_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path(), "uwf");
+        let now = ids::now_ms();
+        let record_end =
+            |until| record(&home, "a", &AgentLimit { agent: "w".to_owned(), until, is_assumed: false }).unwrap();
+        record_end(now + 7_200_000);
+        assert_eq!(joint_end(&home, "a", now + 7_203_000, false), now + 7_200_000);
+        assert_eq!(joint_end(&home, "a", now + 7_300_000, false), now + 7_300_000);
+        assert_eq!(joint_end(&home, "b", now + 7_203_000, false), now + 7_203_000);
+        record_end(now + 5_000);
+        assert_eq!(joint_end(&home, "a", now + 8_000, false), now + 8_000, "a short wait stays exact");
+    }
+
+    #[test]
+    fn reason_is_read_without_notice() {
+        for is_assumed in [true, false] {
+            let limit = at_limit("agent `w`", 1_795_999_263_000, is_assumed);
+            assert_eq!(limit_in(&format!("{limit}: exited with 1")), Some(limit.as_str()));
+        }
+        assert_eq!(limit_in("agent `w` exited with 1"), None);
+    }
 
     #[test]
     fn assumed_end_shortens_no_known_limit() {

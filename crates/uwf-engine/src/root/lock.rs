@@ -23,7 +23,7 @@ pub const BUSY_WAIT: Duration = Duration::from_millis(250);
 pub fn take(home: &Home, thread: &ThreadId) -> Result<FileLock> {
     take_within(home, thread, BUSY_WAIT)?.ok_or_else(|| {
         Error::busy(format!("thread {thread} is being stepped by another process"))
-            .hint("try again when it has finished; `uwf thread show` shows what it is doing")
+            .hint(format!("try again when it has finished; `uwf thread show {thread}` shows what it is doing"))
     })
 }
 

@@ -93,6 +93,11 @@ impl MarkReason {
         MarkReason { role: None, why, since, head: None, asks: None, until: None, hints: Vec::new() }
     }
 
+    /// Whether it ends at a known time.
+    pub(crate) fn is_wait(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// The message that it was made from.
     pub fn message(&self) -> String {
         self.asks.as_ref().map_or_else(|| self.why.clone(), |asks| format!("{}\n{asks}", self.why))
@@ -149,8 +154,8 @@ pub fn sync(home: &Home, thread: &ThreadId, mark: ThreadMark) -> Result<()> {
     Ok(())
 }
 
-/// Sets [`ThreadMark::Open`]: a second name of the thread's lock file, because that needs no new file. Its content is never
-/// read.
+/// Sets [`ThreadMark::Open`]: a second name of the thread's lock file, because that needs no new file. Its content is no reason.
+/// Between two attempts of a step, the mark is a file with the reason for the wait.
 ///
 /// # Errors
 /// `Io` when it cannot be created.

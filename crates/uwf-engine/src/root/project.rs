@@ -103,8 +103,15 @@ pub fn find_project_config(home: &Home, dir: &Path) -> Result<Option<ProjectConf
     let Some(found) = project_files::dir(dir) else { return Ok(None) };
     let found = std::fs::canonicalize(&found).unwrap_or(found);
     let shared = read(home, &found, found.join(CONFIG))?;
-    // It isn't committed, so it is not in a thread's worktree. Use the original's.
-    let local = read(home, &found, project_files::origin(home, &found).join(LOCAL_CONFIG))?;
+    // It isn't committed, so it is in no other worktree. Use the original's.
+    let origin = project_files::origin(home, &found);
+    let local = match read(home, &found, origin.join(LOCAL_CONFIG))? {
+        None => project_files::in_main_worktree(&origin)
+            .map(|main| read(home, &found, main.join(LOCAL_CONFIG)))
+            .transpose()?
+            .flatten(),
+        own => own,
+    };
     Ok(match (shared, local) {
         (Some(shared), local) => Some(ProjectConfig { local: local.map(Box::new), ..shared }),
         (None, local) => local,
@@ -120,8 +127,15 @@ fn read(home: &Home, workflows: &Path, file: PathBuf) -> Result<Option<ProjectCo
     };
     let stands_for = project_files::origin(home, &file);
     let key = stands_for.to_string_lossy();
-    let trust = match trusted(home)?.get(&*key) {
+    let trusted = trusted(home)?;
+    let in_main = || {
+        let main = project_files::in_main_worktree(&stands_for)?;
+        trusted.get(&*main.to_string_lossy())
+    };
+    let trust = match trusted.get(&*key) {
         Some(known) if *known == text => ProjectTrust::Trusted,
+        // The same content in the same repository.
+        _ if in_main() == Some(&text) => ProjectTrust::Trusted,
         Some(_) => ProjectTrust::Changed,
         None if is_trusted_by_environment(&stands_for)? => {
             // From here on it counts like any trusted content, so an agent's change to it is not trusted.
@@ -144,11 +158,21 @@ pub fn checked_config(home: &Home, dir: &Path) -> Result<(UwfConfig, Vec<FilePro
     let (mut config, mut problems) = home.checked_config()?;
     let project = find_project_config(home, dir)?;
     for trusted in project.iter().flat_map(ProjectConfig::trusted_files) {
-        let (overlaid, further) = over(&config, trusted)?;
+        let (overlaid, further) =
+            over(&config, trusted).map_err(|error| match project.as_ref().and_then(ProjectConfig::ignored) {
+                Some(ignored) => without_ignored(ignored, error),
+                None => error,
+            })?;
         config = overlaid;
         problems.extend(further);
     }
     Ok((config, problems, project))
+}
+
+/// The error of a file that may only lack what an ignored file declares.
+fn without_ignored(ignored: String, error: Error) -> Error {
+    let first = error.message.lines().next().unwrap_or_default();
+    Error::config(ignored).hint(format!("without it: {first}"))
 }
 
 /// The configuration that applies in this process's directory: an agent's process works in the thread's workspace.
@@ -160,22 +184,24 @@ pub fn config_here(home: &Home) -> Result<UwfConfig> {
     }
 }
 
-/// A file that was just trusted.
+/// A file that a person can trust.
 #[derive(Debug)]
-pub struct TrustedFile {
+pub struct TrustableFile {
     /// Its path.
     pub file: PathBuf,
     /// Its content.
     pub text: String,
     /// The content that was trusted before.
     pub before: Option<String>,
+    /// The key of the trust.
+    stands_for: PathBuf,
 }
 
-/// Trusts the current configuration of a directory's project. Also returns warnings.
+/// The current configuration of a directory's project, for a person who may trust it. Also returns warnings.
 ///
 /// # Errors
-/// `NotFound` without such a configuration, `Config` when it has errors, in which case it is not trusted; `Busy`, `Io`.
-pub fn trust(home: &Home, dir: &Path) -> Result<(Vec<TrustedFile>, Vec<FileProblem>)> {
+/// `NotFound` without such a configuration, `Config` when it has errors, so that it can't be trusted; `Io`.
+pub fn to_trust(home: &Home, dir: &Path) -> Result<(Vec<TrustableFile>, Vec<FileProblem>)> {
     let project = known(home, dir)?;
     let (mut config, mut problems) = (home.config()?, Vec::new());
     for file in project.files() {
@@ -183,15 +209,26 @@ pub fn trust(home: &Home, dir: &Path) -> Result<(Vec<TrustedFile>, Vec<FileProbl
         config = overlaid;
         problems.extend(further);
     }
-    let mut files = Vec::new();
+    let trusted = trusted(home)?;
+    let files = project.files().map(|file| TrustableFile {
+        file: file.file.clone(),
+        text: file.text.clone(),
+        before: trusted.get(&*file.stands_for.to_string_lossy()).cloned(),
+        stands_for: file.stands_for.clone(),
+    });
+    Ok((files.collect(), problems))
+}
+
+/// Trusts files with the content that was read, whatever they have now.
+///
+/// # Errors
+/// `Busy`, `Io`.
+pub fn trust(home: &Home, files: &[TrustableFile]) -> Result<()> {
     change(home, |trusted| {
-        files.extend(project.files().map(|file| TrustedFile {
-            file: file.file.clone(),
-            text: file.text.clone(),
-            before: trusted.insert(file.stands_for.to_string_lossy().into_owned(), file.text.clone()),
-        }));
-    })?;
-    Ok((files, problems))
+        for file in files {
+            trusted.insert(file.stands_for.to_string_lossy().into_owned(), file.text.clone());
+        }
+    })
 }
 
 /// All problems of the files of a directory's project over the user's configuration, whether they are trusted or not, and the configuration

@@ -11,6 +11,7 @@ use uwf_core::thread::ThreadId;
 
 use crate::root::home::Home;
 use crate::root::record;
+use crate::root::worktree::Worktree;
 
 /// Directory of a project's own workflow files.
 pub const DIR: &str = ".workflows";
@@ -78,15 +79,45 @@ fn main_worktree(root: &Path) -> Option<PathBuf> {
     Some(if common.ends_with(".git") { common.parent()?.to_owned() } else { common })
 }
 
-/// The directory in which the agents of a thread work. Reads only this setting.
+/// The same place in the main worktree, for a path in a worktree that `git worktree add` created. The repository must list that worktree: a
+/// `.git` file alone could name any repository.
+pub(crate) fn in_main_worktree(path: &Path) -> Option<PathBuf> {
+    let root = path.ancestors().find(|dir| is_repository(dir))?;
+    let main = main_worktree(root)?;
+    let listed =
+        std::fs::read_dir(main.join(".git/worktrees")).or_else(|_| std::fs::read_dir(main.join("worktrees"))).ok()?;
+    let own = std::fs::canonicalize(root.join(".git")).ok()?;
+    let is_own = |dir: &Path| {
+        let link = regular::read(&dir.join("gitdir"), regular::MAX_TEXT).ok();
+        let link = link.map(|link| dir.join(OsStr::from_bytes(link.trim_ascii())));
+        link.and_then(|link| std::fs::canonicalize(link).ok()).is_some_and(|link| link == own)
+    };
+    let is_listed = listed.flatten().any(|entry| is_own(&entry.path()));
+    Some(main.join(path.strip_prefix(root).ok()?)).filter(|_| is_listed)
+}
+
+/// The directory in which the agents of a thread work.
 fn workspace(home: &Home, thread: &ThreadId) -> Option<PathBuf> {
-    #[derive(Deserialize)]
-    struct WorkspaceSetting {
-        workspace: PathBuf,
-    }
+    place(home, thread).map(|place| place.workspace)
+}
+
+/// Where the agents of a thread work, among its settings.
+#[derive(Deserialize)]
+struct PlaceSettings {
+    workspace: PathBuf,
+    worktree: Option<Worktree>,
+}
+
+/// Reads only these settings of a thread.
+fn place(home: &Home, thread: &ThreadId) -> Option<PlaceSettings> {
     let record = record::read(home, thread).ok()?;
-    let line = record::settings_line(&record)?;
-    serde_json::from_slice::<WorkspaceSetting>(line).ok().map(|setting| setting.workspace)
+    serde_json::from_slice(record::settings_line(&record)?).ok()
+}
+
+/// The directory of the repository that the worktree of a thread belongs to. It is known after `gc` removed the worktree.
+fn repository_of_worktree(home: &Home, thread: &ThreadId) -> Option<PathBuf> {
+    let repository = place(home, thread)?.worktree?.repository;
+    Some(if repository.ends_with(".git") { repository.parent()?.to_owned() } else { repository })
 }
 
 /// Names of the project's workflow files with their paths, sorted.
@@ -144,8 +175,9 @@ pub(crate) fn origin(home: &Home, path: &Path) -> PathBuf {
         let dirs = std::fs::canonicalize(home.worktrees_dir()).ok()?;
         let mut parts = path.strip_prefix(dirs).ok()?.components();
         let thread: ThreadId = parts.next()?.as_os_str().to_str()?.parse().ok()?;
-        let from = regular::read(&home.worktree_origin(&thread), regular::MAX_TEXT).ok()?;
-        let from = PathBuf::from(OsString::from_vec(from));
+        let from = regular::read(&home.worktree_origin(&thread), regular::MAX_TEXT);
+        let from = from.map(|from| PathBuf::from(OsString::from_vec(from))).ok();
+        let from = from.or_else(|| repository_of_worktree(home, &thread))?;
         Some(if parts.as_path().as_os_str().is_empty() { from } else { from.join(parts.as_path()) })
     };
     in_worktree().unwrap_or_else(|| path.to_owned())

@@ -3,7 +3,7 @@
 //! A thread's nodes have everything that it depends on; the place of its files is a fact about machines, and changes.
 //! So it is a note beside the head, written before the head.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use json_cas::{NodeHash, NoteWriteCondition, NoteWritten};
@@ -12,15 +12,17 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use uwf_core::thread::ThreadId;
+use uwf_core::usage::ThreadLimits;
 
 use crate::error::{Error, ErrorCause, Result};
 use crate::root::home::Home;
 use crate::root::inner_path::InnerPath;
 use crate::root::machine;
+use crate::root::thread_branch::ThreadBranch;
 use crate::root::worktree::is_commit;
 
 /// The place where a thread works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadWorkplace {
     /// The machine.
@@ -36,6 +38,28 @@ pub struct ThreadWorkplace {
     /// Its worktree, as other machines see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<SharedWorktree>,
+    /// For a child thread, its place below other threads. A machine that does not know those needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_of: Option<ChildPlace>,
+}
+
+/// The place of a child thread, with what was chosen for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChildPlace {
+    /// The thread whose role it plays.
+    pub parent: ThreadId,
+    /// The branch of a group that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<ThreadBranch>,
+    /// Its own limits.
+    #[serde(default)]
+    pub limits: ThreadLimits,
+    /// Role → alias of the agent that was chosen for it. If any choice is a command line, none is here: it may contain a key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agents: BTreeMap<String, String>,
+    /// Alias of the agent that was chosen for all other roles.
+    #[serde(default, rename = "everyRole", skip_serializing_if = "Option::is_none")]
+    pub every_role: Option<String>,
 }
 
 /// The properties of a thread's worktree that are the same on each machine.
@@ -59,7 +83,13 @@ fn commit_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 impl ThreadWorkplace {
     /// A directory of this machine without recorded files.
     pub(crate) fn here(workspace: &Path, node: NodeHash, worktree: Option<SharedWorktree>) -> ThreadWorkplace {
-        ThreadWorkplace { machine: machine::name(), workspace: workspace.to_owned(), node, files: None, worktree }
+        let workspace = workspace.to_owned();
+        ThreadWorkplace { machine: machine::name(), workspace, node, files: None, worktree, child_of: None }
+    }
+
+    /// The same workplace of a child thread.
+    pub(crate) fn with_child_place(self, child_of: Option<ChildPlace>) -> ThreadWorkplace {
+        ThreadWorkplace { child_of, ..self }
     }
 
     /// The same workplace with recorded files.

@@ -149,6 +149,22 @@ impl<'h> Thread<'h> {
         Ok(Thread { chain, is_past: true, ..Thread::load_at(home, ThreadId::from(ulid::Ulid::nil()), head)? })
     }
 
+    /// The thread of a branch that has not begun: it has this task and no steps, and otherwise the data of this thread.
+    #[must_use]
+    pub fn branch_before_start(&self, task: String) -> Thread<'h> {
+        Thread {
+            home: self.home,
+            id: self.id.clone(),
+            head: self.head,
+            start_hash: self.start_hash,
+            start: StartNode { prompt: task, input: None, ..self.start.clone() },
+            last: None,
+            head_timestamp_ms: self.head_timestamp_ms,
+            chain: OnceCell::from(StepChain::default()),
+            is_past: true,
+        }
+    }
+
     /// Whether it differs from the real thread, so that none of its data belongs in the thread's caches.
     pub(crate) fn is_past(&self) -> bool {
         self.is_past
@@ -232,7 +248,7 @@ impl<'h> Thread<'h> {
 /// The rejection if another process moved the head; `meanwhile` completes "while it was …".
 pub(crate) fn head_moved(thread: &ThreadId, meanwhile: &str) -> Error {
     Error::busy(format!("the head of thread {thread} moved while it was {meanwhile}"))
-        .hint("look at it with `uwf thread show`, then try again")
+        .hint(format!("look at it with `uwf thread show {thread}`, then try again"))
 }
 
 /// When a thread last changed, from the time it started and the time its newest step was first stored. A fork starts later than the step

@@ -2,46 +2,120 @@
 
 use json_cas::{Node, NodeHash, Store};
 use serde::Deserialize;
-use serde_json::Value;
-use uwf_core::extract::{self, Extraction};
+use serde_json::{Map, Value};
+use uwf_core::extract;
 use uwf_core::node::{COMMAND_SOURCE, NodeKind, StartNode, StepNode};
-use uwf_core::prompt::AnswerForm;
 use uwf_core::thread::BranchOutput;
 use uwf_core::workflow::{GROUP_AGENT, is_text};
 
 use crate::error::Result;
 use crate::thread::nodes;
 
+/// The end of the nodes below a step's detail. Prompts read a hundred details, so each node is read once.
+enum DetailEnd {
+    /// The last step of a group's thread.
+    Group(NodeHash),
+    /// The node that describes how the output was made. If a workflow played the role, it describes the last step of the workflow's thread.
+    Telling(NodeHash, Node),
+}
+
+impl DetailEnd {
+    fn find(store: &Store, detail: NodeHash) -> Result<DetailEnd> {
+        let mut at = detail;
+        for _ in 0..nodes::MAX_NESTING {
+            let node = nodes::get(store, at)?;
+            if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
+                return Ok(DetailEnd::Telling(at, node));
+            }
+            let step: StepNode = nodes::payload(at, &node)?;
+            if is_of_group(store, &step)? {
+                return Ok(DetailEnd::Group(at));
+            }
+            at = step.detail;
+        }
+        Err(nodes::too_deep(detail))
+    }
+
+    fn message(self, store: &Store, schema: Option<NodeHash>) -> Result<Option<String>> {
+        match self {
+            DetailEnd::Group(last) => {
+                // A text has everything that the branches wrote.
+                let is_text =
+                    schema.is_some_and(|schema| store.schema(schema).is_ok_and(|schema| is_text(schema.value())));
+                if is_text { Ok(None) } else { of_group(store, last, BranchText::Beside) }
+            }
+            DetailEnd::Telling(detail, node) => of_node(store, detail, &node, schema),
+        }
+    }
+}
+
 /// Returns the text of a step's detail besides the output, wherever the step was made. If a workflow played the role, that is the text of
 /// the last step of its thread. `schema` is the type of the output.
 pub fn of_detail(store: &Store, detail: NodeHash, schema: Option<NodeHash>) -> Result<Option<String>> {
-    if let Some(group) = group_below(store, detail)? {
-        // A text has everything that the branches wrote.
-        let is_text = schema.is_some_and(|schema| store.schema(schema).is_ok_and(|schema| is_text(schema.value())));
-        return if is_text { Ok(None) } else { of_group(store, group, BranchText::Beside) };
+    DetailEnd::find(store, detail)?.message(store, schema)
+}
+
+/// The same for a prompt, which shows the results of a group's branches instead. They are empty for other roles.
+pub fn of_detail_or_branches(
+    store: &Store,
+    detail: NodeHash,
+    schema: Option<NodeHash>,
+) -> Result<(Option<String>, Vec<BranchOutput>)> {
+    match DetailEnd::find(store, detail)? {
+        DetailEnd::Group(last) if last == detail => Ok((None, branches(store, last)?)),
+        end => Ok((end.message(store, schema)?, Vec::new())),
     }
-    let (detail, node) = nodes::telling(store, detail)?;
-    of_node(store, detail, &node, schema)
 }
 
 /// The results of the branches of a group, in its order. `last` is the last step of the group's thread.
 pub fn branches(store: &Store, last: NodeHash) -> Result<Vec<BranchOutput>> {
-    let mut branches = Vec::new();
-    let mut at = Some(last);
-    while let Some(hash) = at {
-        let (step, _) = nodes::step_node(store, hash)?;
+    let branch = |step: StepNode| {
         let output = store.get(step.output)?;
         let message = of_detail(store, step.detail, Some(output.type_hash))?;
-        branches.push(BranchOutput { name: step.role, output: output.payload, message });
-        at = step.prev;
-    }
-    branches.reverse();
-    Ok(branches)
+        Ok(BranchOutput { name: step.role, output: output.payload, message })
+    };
+    group_steps(store, last)?.into_iter().map(branch).collect()
 }
 
 /// The same for a step of any role; empty unless the role is a group.
 pub fn branches_of(store: &Store, detail: NodeHash) -> Result<Vec<BranchOutput>> {
     if is_group(store, detail)? { branches(store, detail) } else { Ok(Vec::new()) }
+}
+
+/// The results of a group in the order of its branches, which the store sorts by key. `detail` is the detail of the group's step.
+pub(crate) fn in_branch_order(store: &Store, detail: NodeHash, value: Value) -> Value {
+    let Ok(DetailEnd::Group(last)) = DetailEnd::find(store, detail) else { return value };
+    let steps = group_steps(store, last).unwrap_or_default();
+    let inner = |step: &StepNode, value: Value| {
+        if step.agent == GROUP_AGENT { in_branch_order(store, step.detail, value) } else { value }
+    };
+    match value {
+        Value::Object(mut fields) if steps.iter().all(|step| fields.contains_key(&step.role)) => {
+            let mut ordered = Map::new();
+            for step in &steps {
+                ordered.extend(fields.shift_remove_entry(&step.role).map(|(key, value)| (key, inner(step, value))));
+            }
+            ordered.extend(fields);
+            Value::Object(ordered)
+        }
+        Value::Array(items) if items.len() == steps.len() => {
+            steps.iter().zip(items).map(|(step, item)| inner(step, item)).collect()
+        }
+        other => other,
+    }
+}
+
+/// The steps of a group's thread, in its order. `last` is its last step.
+fn group_steps(store: &Store, last: NodeHash) -> Result<Vec<StepNode>> {
+    let mut steps = Vec::new();
+    let mut at = Some(last);
+    while let Some(hash) = at {
+        let (step, _) = nodes::step_node(store, hash)?;
+        at = step.prev;
+        steps.push(step);
+    }
+    steps.reverse();
+    Ok(steps)
 }
 
 /// Whether a step's detail is the last step of a group's thread.
@@ -62,9 +136,9 @@ fn is_of_group(store: &Store, step: &StepNode) -> Result<bool> {
 
 /// Everything that the branches of a group delivered, as a text; `None` if no group made the step with this detail.
 pub fn whole_group(store: &Store, detail: NodeHash) -> Result<Option<String>> {
-    match group_below(store, detail)? {
-        Some(group) => of_group(store, group, BranchText::Whole),
-        None => Ok(None),
+    match DetailEnd::find(store, detail)? {
+        DetailEnd::Group(last) => of_group(store, last, BranchText::Whole),
+        DetailEnd::Telling(..) => Ok(None),
     }
 }
 
@@ -85,21 +159,17 @@ fn of_group(store: &Store, last: NodeHash, parts: BranchText) -> Result<Option<S
 }
 
 fn add_texts(store: &Store, last: NodeHash, above: &str, parts: BranchText, texts: &mut Vec<String>) -> Result<()> {
-    let mut steps = Vec::new();
-    let mut at = Some(last);
-    while let Some(hash) = at {
-        let (step, _) = nodes::step_node(store, hash)?;
-        at = step.prev;
-        steps.push(step);
-    }
-    for step in steps.into_iter().rev() {
+    for step in group_steps(store, last)? {
         let name = format!("{above}{}", step.role);
-        if let Some(group) = group_below(store, step.detail)? {
-            add_texts(store, group, &format!("{name}."), parts, texts)?;
-            continue;
-        }
+        let (detail, node) = match DetailEnd::find(store, step.detail)? {
+            DetailEnd::Group(last) => {
+                add_texts(store, last, &format!("{name}."), parts, texts)?;
+                continue;
+            }
+            DetailEnd::Telling(detail, node) => (detail, node),
+        };
         let output = store.get(step.output)?;
-        let message = of_detail(store, step.detail, Some(output.type_hash))?;
+        let message = of_node(store, detail, &node, Some(output.type_hash))?;
         let branch = BranchOutput { name, output: output.payload, message };
         let text = match (branch.failure(), parts) {
             (Some(why), _) => Some(format!("failed: {why}")),
@@ -118,23 +188,6 @@ fn whole(branch: &BranchOutput) -> String {
         (output, None) => format!("```json\n{output:#}\n```"),
         (output, Some(text)) => format!("```json\n{output:#}\n```\n\n{text}"),
     }
-}
-
-/// The last step of the group's thread, if a group made the step with this detail, or the last step of a workflow that did.
-fn group_below(store: &Store, detail: NodeHash) -> Result<Option<NodeHash>> {
-    let mut at = detail;
-    for _ in 0..nodes::MAX_NESTING {
-        let node = nodes::get(store, at)?;
-        if NodeKind::from_type_hash(node.type_hash) != Some(NodeKind::StepNode) {
-            return Ok(None);
-        }
-        let step: StepNode = nodes::payload(at, &node)?;
-        if is_of_group(store, &step)? {
-            return Ok(Some(at));
-        }
-        at = step.detail;
-    }
-    Err(nodes::too_deep(detail))
 }
 
 /// The text of a step's detail without the output it may contain; `None` if it contains only the output. `schema` is the type of the
@@ -180,13 +233,9 @@ struct SessionTextReference {
 
 /// The text without the output; the full text if the output cannot be found in it.
 fn beside_output(store: &Store, raw: String, schema: Option<NodeHash>) -> String {
-    let found = schema
-        .and_then(|schema| store.schema(schema).ok())
-        .map(|schema| extract::read(&raw, AnswerForm::Frontmatter, &schema, &String::new));
-    match found {
-        Some(Extraction::Found(found)) => found.text(),
-        Some(Extraction::Failed(_)) | None => after_header(&raw).map_or_else(|| raw.clone(), str::to_owned),
-    }
+    let schema = schema.and_then(|schema| store.schema(schema).ok());
+    let beside = schema.and_then(|schema| extract::text_beside(&raw, &schema));
+    beside.unwrap_or_else(|| after_header(&raw).map_or_else(|| raw.clone(), str::to_owned))
 }
 
 /// The text after its header, if the header is well formed.

@@ -36,6 +36,9 @@ pub struct DecisionExplanation {
     pub next: String,
     /// Every transition that was considered, in order.
     pub considered: Vec<ConsideredTransition>,
+    /// If the role is a group with conditions: which roles it plays, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<ConsideredTransition>,
 }
 
 /// A considered transition.
@@ -322,7 +325,7 @@ fn explain_with(
         why: why(line.note, line.matched),
         error: None,
     });
-    DecisionExplanation { next, considered: considered.collect() }
+    DecisionExplanation { next, considered: considered.collect(), branches: Vec::new() }
 }
 
 fn description(workflow: &Workflow, condition: &str) -> Option<String> {

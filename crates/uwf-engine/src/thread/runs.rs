@@ -91,12 +91,12 @@ impl<'h> RunReader<'h> {
     fn session(&mut self, node: &Node, hash: NodeHash) -> Result<StepRuns> {
         let session: node::ReactSession = nodes::payload(hash, node)?;
         let failed_branch = failed_branch(&session, node.timestamp);
-        let SpendingAgent { alias, model, is_free } = self.spender(session.agent);
+        let SpendingAgent { alias, model, is_free, is_person } = self.spender(session.agent);
         let (own, read) = self.split(&session);
         let reading = self.reading(read);
         let (tokens, is_partial) =
             self.tokens(session.tokens.as_ref().map(|whole| without(whole, reading.as_ref())), own);
-        let duration_ms = session.duration_ms;
+        let duration_ms = if is_person { 0 } else { session.duration_ms };
         let run = AttemptUsage { tokens, is_partial, duration_ms, is_free, reading, ..AttemptUsage::default() };
         let own = KnownRun { run, role: session.role, agent: alias, model, at_ms: node.timestamp, attempt: None };
         // The session of a failed branch is not a run: its own thread has the runs.
@@ -118,7 +118,7 @@ impl<'h> RunReader<'h> {
         if attempt.error.is_none() {
             return Ok(None);
         }
-        let SpendingAgent { alias, model, is_free } = self.spender(attempt.agent);
+        let SpendingAgent { alias, model, is_free, .. } = self.spender(attempt.agent);
         let traced: Option<node::TracedAttempt> = nodes::payload(hash, &node).ok();
         let turns = traced.as_ref().map(|traced| traced.turns.clone()).unwrap_or_default();
         let (tokens, is_partial) = self.tokens(traced.and_then(|traced| traced.tokens), &turns);

@@ -20,17 +20,22 @@ pub struct StepParts {
     pub alias: bool,
     /// How the output was obtained, and the other keys of the header.
     pub detail: bool,
+    /// The keys of the output in the order of a reader; otherwise in the order of the store.
+    pub order: bool,
 }
 
 impl StepParts {
     /// The StepNode and the output.
-    pub const NONE: StepParts = StepParts { message: false, alias: false, detail: false };
+    pub const NONE: StepParts = StepParts { message: false, alias: false, detail: false, order: false };
 
     /// For agents: also the message.
     pub const MESSAGE: StepParts = StepParts { message: true, ..StepParts::NONE };
 
     /// For lists: also the alias.
     pub const ALIAS: StepParts = StepParts { alias: true, ..StepParts::NONE };
+
+    /// For lists that show outputs: also the order of keys.
+    pub const LISTED: StepParts = StepParts { order: true, ..StepParts::ALIAS };
 }
 
 /// The step of a StepNode that is already loaded; `index` from 1.
@@ -43,7 +48,8 @@ pub(crate) fn of_node(
 ) -> Result<Step> {
     let output = nodes::get(store, node.0.output)?;
     let schema = output.type_hash;
-    let mut step = with_output(index, hash, node, output.payload);
+    let output = if parts.order { in_order(store, &node.0, output) } else { output.payload };
+    let mut step = with_output(index, hash, node, output);
     let detail = step.detail;
     if parts.detail {
         let (_, telling) = nodes::telling(store, detail)?;
@@ -65,13 +71,13 @@ fn with_output(index: usize, hash: NodeHash, (node, timestamp): (StepNode, u64),
 }
 
 /// A step in full, for a page; `index` from 1. Unreadable nodes below its StepNode are listed in [`Step::unreadable`], and the keys of
-/// its output have the order of their schema.
+/// its output have the order of their schema, or the order of the branches.
 pub(crate) fn whole(store: &Store, index: usize, hash: NodeHash) -> Result<Step> {
     let node = nodes::step_node(store, hash)?;
     let (output, schema, why) = match store.get(node.0.output) {
         Ok(output) => {
             let schema = output.type_hash;
-            (in_schema_order(store, output), Some(schema), None)
+            (in_order(store, &node.0, output), Some(schema), None)
         }
         Err(error) => (Value::Null, None, Some(error.to_string())),
     };
@@ -81,12 +87,14 @@ pub(crate) fn whole(store: &Store, index: usize, hash: NodeHash) -> Result<Step>
     Ok(step)
 }
 
-/// An output with its keys in the order of its schema; as stored if the schema is not readable.
-fn in_schema_order(store: &Store, output: Node) -> Value {
-    match store.schema(output.type_hash) {
+/// The output of a step with its keys in the order of its schema, and the results of a group in the order of its branches; as stored if a
+/// node with the order is not readable.
+fn in_order(store: &Store, step: &StepNode, output: Node) -> Value {
+    let value = match store.schema(output.type_hash) {
         Ok(schema) => view::in_schema_order(output.payload, schema.value()),
         Err(_) => output.payload,
-    }
+    };
+    if step.agent == GROUP_AGENT { message::in_branch_order(store, step.detail, value) } else { value }
 }
 
 /// Adds the data of a step's detail, all of it or nothing; `schema` is the type of its output.

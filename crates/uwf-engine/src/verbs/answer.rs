@@ -38,7 +38,7 @@ use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
 
 /// End of the messages about an earlier answer.
-const NOT_RECORDED: &str = "nothing of this one was recorded";
+const NOT_RECORDED: &str = "your answer was not recorded";
 
 /// The role or question that a thread waits for a person to answer, as of the time it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -363,7 +363,10 @@ fn refuse_another(thread: &Thread<'_>, recorded: NodeHash, output: NodeHash) -> 
     }
     let StepNode { role, output, .. } = step;
     Err(Error::busy(format!("role `{role}` has another answer already, {output}"))
-        .hint(format!("`uwf cas get {output}` shows it, `uwf thread step {}` takes it over", thread.id))
+        .hint(format!(
+            "`uwf cas get {output}` shows the answer that counts, `uwf thread step {}` takes it over",
+            thread.id
+        ))
         .hint(NOT_RECORDED))
 }
 

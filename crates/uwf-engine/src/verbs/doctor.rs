@@ -3,10 +3,17 @@
 //! Each check inspects one thing and returns findings. With [`DoctorMode::Apply`] it also makes safe repairs, such as removing files that no
 //! running process needs.
 
+mod chains;
 mod files;
 mod processes;
 mod threads;
 
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::thread;
+
+use json_cas::{DamagedPack, NodeHash};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -97,11 +104,42 @@ impl DoctorFinding {
     }
 }
 
+/// The storage root during an examination. Data that several checks need is read once.
+struct RootExam<'h> {
+    home: &'h Home,
+    mode: DoctorMode,
+    stored: Mutex<Option<Arc<StoredNodes>>>,
+}
+
+/// The nodes of the store.
+struct StoredNodes {
+    /// All readable ones, sorted.
+    nodes: Vec<NodeHash>,
+    /// Packs whose nodes are unknown.
+    damaged: Vec<DamagedPack>,
+}
+
+impl RootExam<'_> {
+    fn stored(&self) -> Result<Arc<StoredNodes>> {
+        // Held while the store is read, so that a check that runs at the same time waits for it.
+        let mut stored = self.stored.lock();
+        if let Some(stored) = &*stored {
+            return Ok(Arc::clone(stored));
+        }
+        // Nodes that are stored elsewhere are in no packs.
+        let (nodes, damaged) = match self.home.files() {
+            Ok(files) => files.list_with_damage()?,
+            Err(_) => (self.home.store().objects().list_readable()?, Vec::new()),
+        };
+        Ok(Arc::clone(stored.insert(Arc::new(StoredNodes { nodes, damaged }))))
+    }
+}
+
 /// A check.
-type Check = fn(&Home, DoctorMode) -> Result<Vec<DoctorFinding>>;
+type Check = fn(&RootExam<'_>) -> Result<Vec<DoctorFinding>>;
 
 /// Runs all checks of the storage root, but not of the configuration.
-pub fn examine(home: &Home, remedy: DoctorMode) -> Vec<DoctorFinding> {
+pub fn examine(home: &Home, mode: DoctorMode) -> Vec<DoctorFinding> {
     let checks: [(&str, Check); 10] = [
         ("storage", files::root),
         ("env-file", files::env_file),
@@ -114,14 +152,22 @@ pub fn examine(home: &Home, remedy: DoctorMode) -> Vec<DoctorFinding> {
         ("orphans", processes::orphans),
         ("platform", processes::platform),
     ];
-    let look = |(name, check): (&str, Check)| {
-        check(home, remedy).unwrap_or_else(|error| vec![DoctorFinding::of_error(name, &error)])
-    };
-    checks.into_iter().flat_map(look).collect()
+    let exam = RootExam { home, mode, stored: Mutex::new(None) };
+    let look =
+        |(name, check): (&str, Check)| check(&exam).unwrap_or_else(|error| vec![DoctorFinding::of_error(name, &error)]);
+    if mode == DoctorMode::Apply {
+        return checks.into_iter().flat_map(look).collect();
+    }
+    // With thousands of threads, each check asks the file system thousands of times.
+    let look = &look;
+    thread::scope(|scope| {
+        let running = checks.map(|check| scope.spawn(move || look(check)));
+        running.into_iter().flat_map(|check| check.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
 }
 
 /// Whether the names of workflows are readable and refer to workflows.
-fn names(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
+fn names(RootExam { home, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let registry = registry::read(home)?;
     if let Some(gone) = registry::gone(home)? {
         let message = format!("{gone}, so no workflow has a name");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use json_cas::{NodeHash, StoreError, nearest};
 use schemars::JsonSchema;
 use serde::Serialize;
-use uwf_core::input::{InputRequest, InputValues};
+use uwf_core::input::{InputDoor, InputRequest, InputValues};
 use uwf_core::label::ThreadLabels;
 use uwf_core::node::{self, StartNode};
 use uwf_core::thread::ThreadId;
@@ -69,6 +69,8 @@ pub struct ForkChanges {
     pub prompt: Option<String>,
     /// Assignments `NAME=VALUE` that change its input. Only a thread without steps can get another input.
     pub set: Vec<String>,
+    /// How these assignments came.
+    pub door: InputDoor,
     /// Labels that are added to its source's labels, or replace them by key.
     pub labels: ThreadLabels,
     /// Agents of its roles from the fork on.
@@ -190,7 +192,7 @@ fn begin_at(thread: &Thread<'_>, node: NodeHash, changes: &ForkChanges) -> Resul
         true => ThreadInput::default(),
         false => {
             let values = thread.input()?.map(|value| InputValues::Value { value, origin: "input".to_owned() });
-            let given = InputRequest { values, set: changes.set.clone() };
+            let given = InputRequest { values, set: changes.set.clone(), door: changes.door };
             thread_input::prepare(thread.home(), &thread.workflow()?, &given, &redactor)?
         }
     };

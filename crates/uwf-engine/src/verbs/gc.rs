@@ -35,6 +35,7 @@ use json_cas::{
     StoreError,
 };
 use serde::Serialize;
+use uwf_core::number;
 
 use self::roots::{GcRoots, Root};
 use crate::error::{Error, ErrorKind, Result};
@@ -90,13 +91,13 @@ pub struct GcSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_reclaimed: Option<String>,
     /// Git worktrees of ended threads that were removed because removing them loses nothing.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "number::is_zero")]
     pub removed_worktrees: usize,
     /// Git worktrees of ended threads that stay because they have uncommitted changes, or can't be checked.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "number::is_zero")]
     pub kept_worktrees: usize,
     /// Refs in git repositories that were deleted: they referenced files of removed threads at removed nodes.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "number::is_zero")]
     pub deleted_refs: usize,
 }
 
@@ -225,10 +226,6 @@ fn sweep(
         }
     }
     Ok(())
-}
-
-fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 fn is_held_back(open_since_ms: u64, begun: SystemTime, grace: Duration) -> bool {

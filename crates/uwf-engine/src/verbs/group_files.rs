@@ -20,10 +20,10 @@ use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{BranchFiles, BranchMerge, RoleGroup, Workflow};
 
 use crate::attempt::child_threads;
-use crate::attempt::git::{GitRunner, GitScopeGuard, SnapshotCommit};
+use crate::attempt::git::{GitRunner, GitScopeGuard, SnapshotCommit, SnapshotTree};
 use crate::attempt::recorded::AttemptOpening;
 use crate::attempt::settings::ThreadSettings;
-use crate::attempt::snapshot;
+use crate::attempt::snapshot::{self, GroupCheckout};
 use crate::error::{AtPath, Error, Result};
 use crate::root::home::Home;
 use crate::root::project_files;
@@ -92,14 +92,14 @@ impl<'h> GroupFiles<'h> {
             let before = GitRunner::for_directory(&files.worktree.repository)
                 .commit(&snapshot::files_ref(&files.owner, files.head))?;
             let title = format!("uwf: files before group {} in thread {}", files.role, files.thread);
-            let commit = files.record(&files.tree()?, before.as_deref(), &title)?;
+            let commit = files.record(&files.present()?, before.as_deref(), &title)?;
             files.git().update_ref(&files.name("group"), &commit)?;
         }
         Ok(Some(files))
     }
 
     /// Whether each branch has a worktree.
-    fn has_worktrees(&self) -> bool {
+    pub fn has_worktrees(&self) -> bool {
         self.mode == BranchFiles::Worktree
     }
 
@@ -135,6 +135,11 @@ impl<'h> GroupFiles<'h> {
         }
     }
 
+    /// The worktree's present files.
+    fn present(&self) -> Result<SnapshotTree> {
+        self.files_in(&self.worktree)
+    }
+
     /// The tree of the worktree's present files.
     fn tree(&self) -> Result<String> {
         self.tree_in(&self.worktree)
@@ -142,7 +147,13 @@ impl<'h> GroupFiles<'h> {
 
     /// The tree of the present files of a worktree.
     fn tree_in(&self, worktree: &Worktree) -> Result<String> {
-        self.with_view(worktree, |view| Ok(view.keep_files()?.tree))
+        Ok(self.files_in(worktree)?.tree)
+    }
+
+    /// The present files of a worktree.
+    fn files_in(&self, worktree: &Worktree) -> Result<SnapshotTree> {
+        let keep = |view: &GitRunner<'_>| view.keep_files();
+        self.with_view(worktree, keep)
     }
 
     /// Runs git for the files of a worktree.
@@ -156,12 +167,16 @@ impl<'h> GroupFiles<'h> {
         run(&view)
     }
 
-    /// Creates a commit of a tree on no branch. Its parents are `before`, and the commit that is checked out.
-    fn record(&self, tree: &str, before: Option<&str>, title: &str) -> Result<String> {
-        let head = GitRunner::of_worktree(&self.worktree.repository, &self.worktree.dir)?.commit("HEAD")?;
+    /// Creates a commit of files on no branch. Its parents are `before`, and the commit that is checked out.
+    fn record(&self, files: &SnapshotTree, before: Option<&str>, title: &str) -> Result<String> {
+        let own = self.own()?;
+        let (head, branch) = (own.commit("HEAD")?, own.checked_out()?);
         let parents: Vec<&str> = before.into_iter().chain(head.as_deref()).collect();
-        let text = snapshot::group_message(title, &self.thread, head.as_deref());
-        self.git().commit_tree(tree, &parents, &text)
+        let left_out = files.left_out_line();
+        let checkout =
+            GroupCheckout { head: head.as_deref(), branch: branch.as_deref(), left_out: left_out.as_deref() };
+        let text = snapshot::group_message(title, &self.thread, checkout);
+        self.git().commit_tree(&files.tree, &parents, &text)
     }
 
     /// The name of one of the refs of the group.
@@ -186,7 +201,14 @@ fn group_ref(what: &str, owner: &ThreadId, thread: &ThreadId, head: NodeHash) ->
 
 /// A note about groups whose branches should only read, for a thread that gets no worktree.
 pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String> {
-    let groups = workflow.groups().filter(|(_, group)| group.files == BranchFiles::Read);
+    // A command does what it says.
+    let has_agent = |name: &str| {
+        workflow
+            .branches_of(name)
+            .iter()
+            .any(|role| workflow.roles.get(*role).is_none_or(|role| role.more.run.is_none()))
+    };
+    let groups = workflow.groups().filter(|(name, group)| group.files == BranchFiles::Read && has_agent(name));
     let names: Vec<String> = groups.map(|(name, _)| format!("`{name}`")).collect();
     if names.is_empty() {
         return None;
@@ -194,7 +216,7 @@ pub(crate) fn unchecked(workflow: &Workflow, workspace: &Path) -> Option<String>
     let (groups, names) = (if names.len() == 1 { "group" } else { "groups" }, names.join(", "));
     Some(match project_files::is_in_repository(workspace) {
         true => format!(
-            "the thread has no worktree, so uwf does not check that the branches of {groups} {names} only read files; `--worktree` gives it one"
+            "without a worktree, uwf can't check that the branches of {groups} {names} only read files; `--worktree` gives the thread one"
         ),
         false => format!(
             "{} is not in a git repository, so uwf cannot check that the branches of {groups} {names} only read files",

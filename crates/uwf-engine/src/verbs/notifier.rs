@@ -17,10 +17,11 @@ use crate::error::{Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
 use crate::root::log::{LogFile, log};
-use crate::verbs::answer::question::{self, PersonQuestion};
+use crate::thread::load::Thread;
+use crate::verbs::answer::question::{self, PersonQuestion, QuestionForm};
 use crate::verbs::answer::{self, OpenQuestion};
 use crate::verbs::notify;
-use crate::views::{show, workflow_names};
+use crate::views::{pages, show, workflow_names};
 
 /// Time limit of a notification command.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -42,6 +43,9 @@ pub trait NotifySender {
     /// Why it failed.
     fn message(&self, by: &NotifyBy, message: &NotifyMessage) -> std::result::Result<(), String>;
 }
+
+/// Bytes of the last step in a message with a question.
+const STEP_SHOWN: usize = 1000;
 
 /// A message about a thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,11 +124,23 @@ fn messages(home: &Home, thread: &ThreadId, report: &Value) -> Result<Vec<Notify
     let message = |asked: &OpenQuestion| {
         let question = question::describe(home, asked)?;
         let title = format!("{}: {} asks", one_line(&question.workflow), one_line(&question.role));
-        let (thread, text) = (thread.clone(), question.text.clone());
+        let text = match question.form {
+            QuestionForm::Reply(_) => question.text.clone(),
+            // A person who plays a role usually decides about the last step.
+            _ => format!("{}{}", last_step(home, &question)?, question.text),
+        };
+        let thread = thread.clone();
         let task = report.get("task").and_then(Value::as_str).map(str::to_owned);
         Ok(NotifyMessage { thread, title, text, task, question: Some(question) })
     };
     asked.iter().map(message).collect()
+}
+
+/// The last step of the thread that asks, as far as a message has room for it.
+fn last_step(home: &Home, question: &PersonQuestion) -> Result<String> {
+    let thread = Thread::load_at(home, question.thread.clone(), question.head)?;
+    let step = pages::last_step(&thread, STEP_SHOWN)?;
+    Ok(step.map(|step| format!("{}\n", step.text)).unwrap_or_default())
 }
 
 /// A message without a question.

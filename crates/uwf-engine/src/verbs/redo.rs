@@ -12,10 +12,11 @@ use uwf_core::workflow::{BranchFiles, GROUP_AGENT, PlannedBranch, RoleGroup, Wor
 
 use crate::attempt::child_threads::Child;
 use crate::attempt::settings::ThreadSettings;
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
+use crate::root::marks::{self, ThreadMark};
 use crate::root::project;
+use crate::root::thread_branch::ThreadBranch;
 use crate::thread::branches::{self, BranchEnd};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
@@ -169,10 +170,24 @@ fn levels(
     }
 }
 
+/// The rejection of a group that has not ended, with the way to its end.
+fn not_ended(home: &Home, (thread, group): (&ThreadId, &str)) -> Error {
+    let error = Error::usage(format!("group `{group}` has not ended in thread {thread}"));
+    match home.heads().read(thread.as_str()) {
+        Ok(Some(_)) if marks::get(home, thread, ThreadMark::Stuck).is_some() => error.hint(format!(
+            "`uwf thread retry {thread}` plays only the branches that have not ended; `--redo` is for a group that has"
+        )),
+        Ok(Some(_)) => {
+            error.hint(format!("`uwf run {thread}` continues the thread; `--redo` is for a group that has ended"))
+        }
+        _ => error.hint(format!("`uwf thread steps {thread}` lists the steps that the thread has")),
+    }
+}
+
 /// The last finished play of a group. `named` are the forked thread and the path of the group in it.
 fn finished(source: &Thread<'_>, workflow: &Workflow, role: &str, named: (&ThreadId, &str)) -> Result<FinishedGroup> {
     let (home, store) = (source.home(), source.home().store());
-    let none = || Error::usage(format!("group `{}` has not ended in thread {}", named.1, named.0));
+    let none = || not_ended(home, named);
     let chain = source.chain()?;
     let record =
         chain.last_of(role).and_then(|last| chain.get(last)).ok_or_else(|| played_in(workflow, role, none()))?;

@@ -39,13 +39,15 @@ use crate::root::worktree::Worktree;
 use crate::root::{ids, project};
 use crate::thread::nodes;
 use crate::verbs::group_files::{self, worktree_changes};
-use crate::verbs::workflows::find_workflow::{self, ResolvedWorkflow, WorkflowOrigin};
+use crate::verbs::workflows::find_workflow::{self, PathTrust, ResolvedWorkflow, WorkflowOrigin};
 
 /// The thread to start.
 #[derive(Debug, Clone, Default)]
 pub struct StartRequest {
     /// Workflow as typed.
     pub workflow: String,
+    /// Whether its commands run if it is named by its path.
+    pub path_trust: PathTrust,
     /// The task.
     pub prompt: String,
     /// Values for the input of the workflow.
@@ -133,7 +135,8 @@ struct PlannedStart {
 /// Checks a request. `Break` has the thread that an earlier identical request started.
 fn plan_start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<ControlFlow<StartReport, PlannedStart>> {
     refuse_empty_prompt(&request.prompt)?;
-    let ResolvedWorkflow { hash, origin, mut notes } = find_workflow::workflow(home, &request.workflow, cwd)?;
+    let ResolvedWorkflow { hash, origin, mut notes } =
+        find_workflow::workflow(home, &request.workflow, cwd, request.path_trust)?;
     let workflow = nodes::workflow(home.store(), hash)?;
     if let Some(role) = request.runs.as_ref().and_then(|runs| runs.until.as_ref()) {
         plan::check_stop(&workflow, role)?;
@@ -171,8 +174,8 @@ fn plan_start(home: &Home, request: &StartRequest, cwd: &Path) -> Result<Control
     check_agents(home, &config, hash, &settings)?;
     request.bound.refuse_secrets(&redactor)?;
     settings::refuse_secret_labels(&request.labels, &redactor)?;
-    let (workflows, further) =
-        WorkflowDecider { home, config: &config, person_at: Some(cwd) }.decide(hash, &settings)?;
+    let decider = WorkflowDecider { home, config: &config, person_at: Some((cwd, request.path_trust)) };
+    let (workflows, further) = decider.decide(hash, &settings)?;
     let plan = StepPlan::new(home, config, ThreadSettings { workflows, ..settings }, hash, workflow)?;
     match &request.runs {
         Some(runs) => notes.extend(readiness::of_new_thread(home, &plan, runs, worktree.is_some())?),
@@ -202,7 +205,7 @@ pub struct OpenInput {
 pub fn open_input(home: &Home, workflow: &str, given: &InputRequest, cwd: &Path) -> Result<Option<OpenInput>> {
     // A workflow from a file has no name, so only this keeps its nodes.
     let _hold = home.hold_nodes()?;
-    let ResolvedWorkflow { hash, .. } = find_workflow::workflow(home, workflow, cwd)?;
+    let ResolvedWorkflow { hash, .. } = find_workflow::workflow(home, workflow, cwd, PathTrust::Untrusted)?;
     let Some(schema) = nodes::workflow(home.store(), hash)?.input else { return Ok(None) };
     let schema = home.store().schema(schema)?;
     let fields = input::missing_fields(&schema, given);

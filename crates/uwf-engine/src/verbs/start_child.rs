@@ -1,9 +1,7 @@
 //! Starting the child thread of a role that a workflow plays, or finding the existing one.
 
 use std::collections::BTreeMap;
-use std::fs;
 
-use durable_files::regular;
 use json_cas::{NodeHash, SwapOutcome};
 use serde_json::{Map, Value};
 use uwf_core::input::{InputRequest, InputValues};
@@ -19,7 +17,7 @@ use crate::attempt::settings::ThreadSettings;
 use crate::attempt::travel;
 use crate::attempt::worktree::NewWorktree;
 use crate::attempt_variable::ATTEMPT_VARIABLE;
-use crate::error::{AtPath, Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::{lock, missing_thread};
 use crate::thread::ending::ThreadEnding;
@@ -76,7 +74,7 @@ pub fn find_or_begin(
     if let Some(child) = child_threads::find(home, &id)? {
         // An earlier thread of the parent's id, which began it, may have been removed.
         if !home.children_dir(&parent.id).join(id.as_str()).exists() {
-            note_child(parent, &id)?;
+            child_threads::note_child(home, &parent.id, &id)?;
         }
         if matches!(child, Child::Active(_)) && ThreadSettings::load(home, &id)?.is_none() {
             go_on_here(parent, &id, task()?)?;
@@ -141,6 +139,28 @@ pub fn check_group_limits(group: &Thread<'_>) -> Result<()> {
     StepPlan::load(group, None)?.check_limits(group, &[])
 }
 
+/// Publishes what other machines need to step the thread of a branch without the threads above it. Returns whether a worker
+/// on any machine can step it. A command line that was chosen as its agent stays on this machine, because it may contain a key.
+///
+/// # Errors
+/// Errors of the index, the settings and the store.
+pub fn publish_place(home: &Home, branch: &ThreadId) -> Result<bool> {
+    let mut next = Some(branch.clone());
+    // The branch, and its group.
+    for _ in 0..2 {
+        let Some(id) = next else { break };
+        let (Some(head), Some(settings)) = (home.heads().read(id.as_str())?, ThreadSettings::load(home, &id)?) else {
+            return Ok(false);
+        };
+        if !settings.bound.are_words() {
+            return Ok(false);
+        }
+        settings.workplace(head.hash).publish_note(home, &id)?;
+        next = settings.branch.and(settings.parent);
+    }
+    Ok(true)
+}
+
 /// Continues a child thread that a person killed: the role is tried again, with everything that its thread has done. Any other child stays
 /// as it is.
 ///
@@ -178,7 +198,7 @@ fn values_with(parent: &Thread<'_>, role: &str, with: &BTreeMap<String, String>)
 /// The input of a child thread.
 fn child_input(home: &Home, role: &str, workflow: NodeHash, values: Option<InputValues>) -> Result<ThreadInput> {
     let workflow = nodes::workflow(home.store(), workflow)?;
-    let given = InputRequest { values, set: Vec::new() };
+    let given = InputRequest { values, ..InputRequest::default() };
     thread_input::prepare(home, &workflow, &given, &SecretRedactor::for_home(home)?).map_err(|error| match error.kind {
         ErrorKind::Usage => Error { hints: Vec::new(), ..Error::data(format!("role `{role}`: {}", error.message)) }
             .hint(format!("give the values in `with` of role `{role}`; a name takes a JSONata expression")),
@@ -241,16 +261,8 @@ fn go_on_here(parent: &Thread<'_>, id: &ThreadId, task: ChildTask) -> Result<()>
         let fetched = travel::fetch_if_unknown(parent.home(), id, head.hash, &workspace)?.unwrap_or_default();
         settings = ThreadSettings { workspace: fetched.workspace, worktree: fetched.worktree, ..settings };
     }
-    note_child(parent, id)?;
+    child_threads::note_child(child.home(), &parent.id, id)?;
     settings.begun_at(head.hash).save(child.home(), id)
-}
-
-/// Records the child thread with its parent.
-fn note_child(parent: &Thread<'_>, id: &ThreadId) -> Result<()> {
-    let dir = parent.home().children_dir(&parent.id);
-    fs::create_dir_all(&dir).path_context("create", &dir)?;
-    let note = dir.join(id.as_str());
-    regular::write(&note, b"").path_context("write", &note)
 }
 
 /// Starts a child thread. Its parent knows it before the index does. So a process that kills the parent finds the child thread, or this
@@ -263,7 +275,7 @@ fn begin(
     settings: ThreadSettings,
     worktree: Option<&NewWorktree>,
 ) -> Result<Child> {
-    note_child(parent, &id)?;
+    child_threads::note_child(home, &parent.id, &id)?;
     let begun = match worktree {
         Some(new) => {
             let (worktree, workspace) = new.worktree_for_thread(home, &id)?;

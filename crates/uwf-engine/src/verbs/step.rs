@@ -44,7 +44,7 @@ use crate::attempt::plan::StepPlan;
 use crate::attempt::recorded::RecordedAttempt;
 use crate::attempt::settings::ThreadSettings;
 use crate::attempt::travel;
-use crate::attempt::{child_threads, keeper};
+use crate::attempt::{branch_outlook, child_threads, keeper};
 use crate::error::{Error, ErrorCause, ErrorKind, Result};
 use crate::root::home::Home;
 use crate::root::lock;
@@ -81,6 +81,9 @@ pub struct StepRequest {
     /// Whether no person answers, so that agents are not offered to ask.
     #[serde(default)]
     pub no_ask: bool,
+    /// If the step plays a group, the list to which it hands over the threads of its branches.
+    #[serde(default)]
+    pub branches_to: Option<PathBuf>,
 }
 
 impl StepRequest {
@@ -96,6 +99,7 @@ impl StepRequest {
             expected_attempt: None,
             forget_limits: false,
             no_ask: false,
+            branches_to: None,
         }
     }
 }
@@ -158,6 +162,7 @@ pub(crate) fn settled(thread: &Thread<'_>, cwd: Option<&PathBuf>) -> Result<Step
             settings.workplace(thread.head).publish_note(home, id)?;
         }
         settings.begun_at(settings.begun_at.unwrap_or(thread.head)).save(home, id)?;
+        child_threads::record_group(home, id, settings)?;
     }
     // A configuration of the project may have come with the files.
     if have_come { Ok(StepPlan::load(thread, None)?) } else { Ok(plan) }
@@ -283,7 +288,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
 
     /// How the moderator decided, if requested.
     fn explained(&self, decision: &ModeratorDecision) -> Option<DecisionExplanation> {
-        self.request.explain.then(|| moderate::explain(self.thread, &self.plan.workflow, decision))
+        self.request.explain.then(|| branch_outlook::explain(self.thread, &self.plan.workflow, decision))
     }
 
     /// Whether the limits allow another step, counting failed attempts at it.

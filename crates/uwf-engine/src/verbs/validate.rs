@@ -115,5 +115,6 @@ pub(crate) fn invalid(problems: &[FileProblem]) -> Error {
         Some(hint) => format!("{problem}\n  hint: {hint}"),
         None => problem.to_string(),
     };
-    Error::data(problems.iter().map(text).collect::<Vec<_>>().join("\n"))
+    let (errors, warnings): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.is_error());
+    Error::data(errors.into_iter().chain(warnings).map(text).collect::<Vec<_>>().join("\n"))
 }

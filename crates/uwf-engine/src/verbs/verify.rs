@@ -67,10 +67,12 @@ pub fn verify(home: &Home, id: &ThreadId, expected: Option<ThreadDigest>) -> Res
     let digest = digest::last(&computed)?;
     let is_expected = expected.is_none_or(|expected| computed.iter().any(|(_, digest)| *digest == expected));
     let at_head = recorded.iter().find(|(at, _)| *at == thread.head).map(|(_, digest)| *digest);
-    let verdict = match () {
-        () if differs.is_some() || !is_expected => ThreadIntegrity::Tampered,
-        () if at_head.is_some() || expected == Some(digest) => ThreadIntegrity::Intact,
-        () => of_group(home, &thread)?,
+    let verdict = if differs.is_some() || !is_expected {
+        ThreadIntegrity::Tampered
+    } else if at_head.is_some() || expected == Some(digest) {
+        ThreadIntegrity::Intact
+    } else {
+        of_group(home, &thread)?
     };
     Ok(ThreadVerification {
         thread: id.clone(),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uwf_core::input::{self, InputField};
 use uwf_core::node::TypedPayload;
-use uwf_core::workflow::{DraftSchema, Role, Workflow, is_text};
+use uwf_core::workflow::{DraftSchema, Role, Workflow, WorkflowDraft, is_text};
 
 use self::find_workflow::{WorkflowLocation, WorkflowOrigin};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ use crate::verbs::{put, validate};
 pub const REGISTRY: &str = "registry";
 
 /// A workflow in a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NamedWorkflow {
     /// Its name.
     pub name: String,
@@ -36,6 +36,9 @@ pub struct NamedWorkflow {
     /// When the registry gave it the name, in Unix milliseconds; absent for a file, and if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<u64>,
+    /// Names of its input; absent if it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputField>,
     /// Why it is not usable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
@@ -47,7 +50,10 @@ pub fn list(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
     for (name, entry) in registry::read(home)? {
         let problem = (!home.store().has(entry.hash)?).then(|| "its node is not in the store".to_owned());
         let timestamp = Some(entry.timestamp).filter(|timestamp| *timestamp > 0);
-        rows.push(NamedWorkflow { name, hash: Some(entry.hash), origin: REGISTRY.to_owned(), timestamp, problem });
+        let workflow = nodes::workflow(home.store(), entry.hash);
+        let inputs = workflow.and_then(|workflow| inputs_of(home.store(), &workflow)).unwrap_or_default();
+        let (hash, origin) = (Some(entry.hash), REGISTRY.to_owned());
+        rows.push(NamedWorkflow { name, hash, origin, timestamp, inputs, problem });
     }
     // A stable sort: with equal names, the project's workflow stays first.
     rows.sort_by(|a, b| a.name.cmp(&b.name));
@@ -63,6 +69,12 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
         });
         rows.push(NamedWorkflow {
             name,
+            inputs: checked
+                .draft
+                .as_ref()
+                .map(|draft| inputs_of_draft(home.store(), draft))
+                .transpose()?
+                .unwrap_or_default(),
             hash: checked.draft.map(validate::hash).transpose()?,
             origin: file.display().to_string(),
             timestamp: None,
@@ -70,6 +82,21 @@ fn of_project(home: &Home, cwd: &Path) -> Result<Vec<NamedWorkflow>> {
         });
     }
     Ok(rows)
+}
+
+/// The names of a stored workflow's input.
+fn inputs_of(store: &Store, workflow: &Workflow) -> Result<Vec<InputField>> {
+    let schema = workflow.input.map(|input| store.schema(input)).transpose()?;
+    Ok(schema.map(|schema| input::fields(schema.value())).unwrap_or_default())
+}
+
+/// The names of the input in a file.
+fn inputs_of_draft(store: &Store, draft: &WorkflowDraft) -> Result<Vec<InputField>> {
+    Ok(match &draft.input {
+        Some(DraftSchema::Inline(schema)) => input::fields(schema),
+        Some(DraftSchema::Stored(hash)) => input::fields(store.schema(*hash)?.value()),
+        None => Vec::new(),
+    })
 }
 
 /// A stored workflow.
@@ -125,7 +152,6 @@ pub fn show(home: &Home, hash: NodeHash) -> Result<ShownWorkflow> {
     let workflow = nodes::workflow(store, hash)?;
     let node = store.get(hash)?;
     let schema = |role: &Role| store.schema(role.meta).ok().map(|schema| schema.value().clone());
-    let inputs = workflow.input.map(|input| store.schema(input)).transpose()?;
     let schemas = workflow.roles.iter().map(|(name, role)| (name.clone(), schema(role))).collect();
     Ok(ShownWorkflow {
         hash,
@@ -134,7 +160,7 @@ pub fn show(home: &Home, hash: NodeHash) -> Result<ShownWorkflow> {
         payload: node.payload,
         timestamp: node.timestamp,
         history: Vec::new(),
-        inputs: inputs.map(|schema| input::fields(schema.value())).unwrap_or_default(),
+        inputs: inputs_of(store, &workflow)?,
         workflow,
         schemas,
     })
@@ -186,11 +212,7 @@ fn of_file(home: &Home, file: &Path) -> Result<ShownWorkflow> {
             schemas.insert(name.clone(), home.store().schema(hash).ok().map(|schema| schema.value().clone()));
         }
     }
-    let inputs = match &draft.input {
-        Some(DraftSchema::Inline(schema)) => input::fields(schema),
-        Some(DraftSchema::Stored(hash)) => input::fields(home.store().schema(*hash)?.value()),
-        None => Vec::new(),
-    };
+    let inputs = inputs_of_draft(home.store(), &draft)?;
     let roles: BTreeSet<String> = draft.roles.keys().cloned().collect();
     let workflow = draft.resolve(|role, schema| {
         // The schema of the input comes last, under a name that a role may have.

@@ -1,15 +1,15 @@
 //! The branches of a thread's groups that are being played.
 
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
-use uwf_core::workflow::{CopyPicker, PERSON_PICKS};
+use uwf_core::workflow::{CopyPicker, PERSON_PICKS, RoleGroup, Workflow};
 
 use crate::attempt::child_threads;
 pub use crate::attempt::child_threads::branch_path::{as_argument, path};
 pub(crate) use crate::attempt::child_threads::branch_path::{enclosing, path_above, path_below, path_in, path_of};
 use crate::attempt::settings::ThreadSettings;
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::error::{Error, Result};
 use crate::root::home::Home;
+use crate::root::thread_branch::ThreadBranch;
 use crate::thread::children;
 use crate::thread::load::Thread;
 
@@ -79,27 +79,36 @@ pub fn judge(home: &Home, thread: &ThreadId, group: &str) -> Result<Option<Threa
     }
 }
 
-/// The paths of a thread's groups whose copies wait for a pick.
-pub fn with_copies_to_pick(home: &Home, thread: &ThreadId) -> Result<Vec<String>> {
+/// The paths of a thread's groups whose copies wait for a pick, with the numbers of copies.
+pub fn with_copies_to_pick(home: &Home, thread: &ThreadId) -> Result<Vec<(String, u64)>> {
     let mut groups = Vec::new();
     for branch in active(home, thread)? {
-        if branch.place.name == PERSON_PICKS || picks_copy(home, &branch)? {
-            groups.extend(branch.path.strip_suffix(&format!(".{}", branch.place.name)).map(str::to_owned));
+        let Some((workflow, group)) = group_of(home, &branch)? else { continue };
+        if branch.place.name == PERSON_PICKS || is_judge(&branch, &workflow, &group) {
+            let path = branch.path.strip_suffix(&format!(".{}", branch.place.name)).map(str::to_owned);
+            groups.extend(path.zip(group.copies));
         }
     }
     Ok(groups)
 }
 
+/// The group of a branch, and the workflow that has it.
+fn group_of(home: &Home, branch: &ActiveBranch) -> Result<Option<(Workflow, RoleGroup)>> {
+    let above = child_threads::parent_of(home, &branch.thread).and_then(|group| child_threads::parent_of(home, &group));
+    let Some(above) = above else { return Ok(None) };
+    let workflow = Thread::active(home, &above)?.0.workflow()?;
+    let group = workflow.roles.get(&branch.place.group).and_then(|role| role.more.play.clone());
+    Ok(group.map(|group| (workflow, group)))
+}
+
 /// Whether a branch is the role that picks a copy of its group.
 fn picks_copy(home: &Home, branch: &ActiveBranch) -> Result<bool> {
-    let above = child_threads::parent_of(home, &branch.thread).and_then(|group| child_threads::parent_of(home, &group));
-    let Some(above) = above else { return Ok(false) };
-    let workflow = Thread::active(home, &above)?.0.workflow()?;
-    let Some(group) = workflow.roles.get(&branch.place.group).and_then(|role| role.more.play.as_ref()) else {
-        return Ok(false);
-    };
+    Ok(group_of(home, branch)?.is_some_and(|(workflow, group)| is_judge(branch, &workflow, &group)))
+}
+
+fn is_judge(branch: &ActiveBranch, workflow: &Workflow, group: &RoleGroup) -> bool {
     let is_copy = branch.place.name.parse().is_ok_and(|number: u64| Some(number) <= group.copies);
-    Ok(group.copies.is_some() && !is_copy && matches!(CopyPicker::for_group(&workflow, group), CopyPicker::Role(_)))
+    group.copies.is_some() && !is_copy && matches!(CopyPicker::for_group(workflow, group), CopyPicker::Role(_))
 }
 
 /// The branches that fit best: those that fit exactly, if there are any.
@@ -128,9 +137,14 @@ pub fn named(home: &Home, thread: &ThreadId, name: &str) -> Result<ThreadId> {
             Err(Error::usage(format!("thread {thread} has no active branch `{name}`")).hint(hint))
         }
         several => {
-            let paths: Vec<&str> = several.iter().map(|branch| branch.path.as_str()).collect();
-            Err(Error::usage(format!("thread {thread} has several branches `{name}`"))
-                .hint(format!("name its group: {}", uwf_core::text::ellipsize(&paths.join(", "), NAMES))))
+            let error = Error::usage(format!("thread {thread} has several branches `{name}`"));
+            let mut paths: Vec<&str> = several.iter().map(|branch| branch.path.as_str()).collect();
+            paths.sort_unstable();
+            // Keys of items may have dots.
+            let is_ambiguous = paths.windows(2).any(|pair| pair[0] == pair[1]);
+            let threads: Vec<&str> = several.iter().map(|branch| branch.thread.as_str()).collect();
+            let (what, names) = if is_ambiguous { ("their threads", threads) } else { ("name its group", paths) };
+            Err(error.hint(format!("{what}: {}", uwf_core::text::ellipsize(&names.join(", "), NAMES))))
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod attempt_times;
 mod csv;
+mod day_zone;
 mod group_place;
 mod in_progress;
 mod ledger;
@@ -20,16 +21,19 @@ use uwf_core::config::UwfConfig;
 use uwf_core::node::EndStatus;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
-use uwf_core::view;
 
 use self::attempt_times::AttemptTimes;
+pub use self::day_zone::{DayZone, days_after};
 use self::ledger::{CostAccount, CostLedger};
+use self::memory::CachedThreadSteps;
 pub use self::memory::CostMemory;
-use self::memory::RecordSign;
-use crate::error::Result;
+use crate::attempt::child_threads;
+use crate::error::{Error, Result};
+use crate::root::file_sign::FileSign;
 use crate::root::history;
 use crate::root::home::Home;
 use crate::root::ids;
+use crate::root::marks;
 use crate::root::project_files::ProjectRoot;
 use crate::thread::children;
 use crate::thread::load::Thread;
@@ -48,6 +52,8 @@ pub struct CostRequest {
     pub until: Option<u64>,
     /// The subject of each row.
     pub by: CostBy,
+    /// The time zone of the days.
+    pub zone: DayZone,
     /// Leave out runs in progress, whose usage is not final.
     pub only_ended: bool,
 }
@@ -71,7 +77,7 @@ pub enum CostBy {
     Workflow,
     /// A label, `KEY=VALUE`. A thread with several labels is in several rows.
     Label,
-    /// A day, UTC.
+    /// A day.
     Day,
 }
 
@@ -81,6 +87,8 @@ pub enum CostBy {
 pub struct CostReport {
     /// The subject of each row.
     pub by: CostBy,
+    /// The time zone of the days, also of those that bound the period: `Europe/Berlin`, `UTC`.
+    pub time_zone: String,
     /// The rows: threads newest first, days oldest first, others by tokens.
     pub rows: Vec<CostRow>,
     /// The total; steps that several threads share count once.
@@ -137,9 +145,15 @@ pub struct UnreadableThread {
 /// Adds up what threads spent.
 ///
 /// # Errors
-/// `NotFound` for a requested thread that does not exist, errors of its nodes, errors of index and history as a whole. If no threads were
-/// requested by id, the report lists unreadable ones instead.
+/// `Usage` for a time span that ends before it begins; `NotFound` for a requested thread that does not exist; errors of its nodes, errors of
+/// index and history as a whole. If no threads were requested by id, the report lists unreadable ones instead.
 pub fn cost(home: &Home, config: &UwfConfig, request: &CostRequest) -> Result<CostReport> {
+    if let (Some(since), Some(until)) = (request.since, request.until)
+        && until < since
+    {
+        return Err(Error::usage("the time span ends before it begins")
+            .hint("`since` is the earlier time, `until` the later one"));
+    }
     cost_again(home, config, request, &mut CostMemory::default())
 }
 
@@ -152,40 +166,57 @@ pub fn cost_again(
 ) -> Result<CostReport> {
     memory.begin(config);
     let mut ledger = CostLedger::new(home, config, request, memory);
-    let mut threads = 0;
-    if request.threads.is_empty() {
-        ledger.names_places = request.by == CostBy::Branch;
-        let mut membership = request.project.as_ref().map(|project| project.membership(home));
-        for (id, standing) in all(home, request.since)? {
-            if membership.as_mut().is_some_and(|is_of_project| !is_of_project(&id)) {
-                continue;
-            }
-            threads += 1;
-            if let Some(line) = ledger.reader.memory.line(standing.head) {
-                ledger.line(&id, &standing, &line);
-                continue;
-            }
-            match Thread::load_at(home, id.clone(), standing.head) {
-                Ok(thread) => ledger.thread(&thread, &standing),
-                Err(error) => ledger.lacks(&(Some(id.to_string()), None), id, error.to_string()),
-            }
-        }
-    } else {
-        let mut named = HashSet::new();
-        for id in request.threads.iter().filter(|id| named.insert((*id).clone())) {
-            threads += 1;
-            let thread = Thread::any(home, id)?;
-            let standing = HeadAndRecord { head: thread.head, record: RecordSign::from_file(&home.record_file(id)) };
-            ledger.thread(&thread, &standing);
-        }
-    }
+    let threads = match request.threads.as_slice() {
+        [] => add_all(home, &mut ledger, request)?,
+        named => add_named(home, &mut ledger, named)?,
+    };
     Ok(ledger.costs(threads))
+}
+
+/// Adds all threads of a request, and returns their number. A child thread comes after the thread above it if rows are of threads.
+fn add_all(home: &Home, ledger: &mut CostLedger<'_>, request: &CostRequest) -> Result<usize> {
+    ledger.names_places = request.by == CostBy::Branch;
+    ledger.marks = Some(marks::all_here(home)?);
+    let mut membership = request.project.as_ref().map(|project| project.membership(home));
+    let mut threads = all(home, request.since)?;
+    threads.retain(|(id, _)| membership.as_mut().is_none_or(|is_of_project| is_of_project(id)));
+    let count = threads.len();
+    let mut read = Vec::with_capacity(count);
+    for (id, standing) in threads {
+        let known = ledger.reader.memory.line(standing.head);
+        let line = known.or_else(|| match Thread::load_at(home, id.clone(), standing.head) {
+            Ok(thread) => ledger.line_of(&thread),
+            Err(error) => {
+                ledger.lacks(&(Some(id.to_string()), None), id.clone(), error.to_string());
+                None
+            }
+        });
+        read.extend(line.map(|line| (id, standing, line)));
+    }
+    let ids: HashSet<ThreadId> = read.iter().map(|(id, ..)| id.clone()).collect();
+    let has_parent = |id| child_threads::parent_of(home, id).is_some_and(|parent| ids.contains(&parent));
+    let is_part = |id, line: &CachedThreadSteps| request.by == CostBy::Thread && line.is_child && has_parent(id);
+    let (parts, whole): (Vec<_>, Vec<_>) = read.iter().partition(|(id, _, line)| is_part(id, line));
+    whole.iter().for_each(|(id, standing, line)| ledger.line(id, standing, line, false));
+    parts.iter().for_each(|(id, standing, line)| ledger.line(id, standing, line, true));
+    Ok(count)
+}
+
+/// Adds these threads, each once, and returns their number.
+fn add_named(home: &Home, ledger: &mut CostLedger<'_>, threads: &[ThreadId]) -> Result<usize> {
+    let mut named = HashSet::new();
+    for id in threads.iter().filter(|id| named.insert((*id).clone())) {
+        let thread = Thread::any(home, id)?;
+        let standing = HeadAndRecord { head: thread.head, record: FileSign::from_file(&home.record_file(id)) };
+        ledger.thread(&thread, &standing);
+    }
+    Ok(named.len())
 }
 
 /// Like [`cost`], for one thread at the moment it was read.
 pub fn of_thread(now: &ThreadNow<'_>, config: &UwfConfig, by: CostBy) -> CostReport {
     let (thread, home) = (&now.thread, now.thread.home());
-    let standing = HeadAndRecord { head: thread.head, record: RecordSign::from_file(&home.record_file(&thread.id)) };
+    let standing = HeadAndRecord { head: thread.head, record: FileSign::from_file(&home.record_file(&thread.id)) };
     let mut memory = CostMemory::default();
     memory.keep_tries(&thread.id, &standing, now.failed());
     memory.keep_times(&thread.id, standing.record, AttemptTimes::from_record(home, &thread.id, now.record.all()));
@@ -212,7 +243,7 @@ pub fn of_step(home: &Home, config: &UwfConfig, step: NodeHash) -> SpendingTotal
 struct HeadAndRecord {
     head: NodeHash,
     /// Its record: attempts may have failed since its newest step.
-    record: Option<RecordSign>,
+    record: Option<FileSign>,
 }
 
 /// All threads that may have costs since this time, newest first. An active thread has none if its record is unchanged since. Each attempt
@@ -221,7 +252,7 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, HeadAndRecord)>
     let mut threads = BTreeMap::new();
     for (name, head) in home.heads().list()? {
         let Ok(id) = name.parse::<ThreadId>() else { continue };
-        let record = RecordSign::from_file(&home.record_file(&id));
+        let record = FileSign::from_file(&home.record_file(&id));
         let changed = record.and_then(|record| record.changed_ms());
         if since.is_none_or(|since| changed.is_none_or(|changed| changed >= since)) {
             threads.insert(id, HeadAndRecord { head, record });
@@ -232,7 +263,7 @@ fn all(home: &Home, since: Option<u64>) -> Result<Vec<(ThreadId, HeadAndRecord)>
         threads.remove(&line.thread);
         if since.is_none_or(|since| line.completed_at >= since) {
             let is_killed = line.status == EndStatus::Killed;
-            let record = is_killed.then(|| RecordSign::from_file(&home.record_file(&line.thread))).flatten();
+            let record = is_killed.then(|| FileSign::from_file(&home.record_file(&line.thread))).flatten();
             threads.insert(line.thread, HeadAndRecord { head: line.head, record });
         }
     }
@@ -249,12 +280,18 @@ fn children_without_step<'h>(home: &'h Home, thread: &ThreadId, head: NodeHash) 
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Unix milliseconds from which costs count: a duration before now, or the beginning (UTC) of a day.
-#[must_use]
-pub fn since(typed: &str) -> Option<u64> {
-    if uwf_core::config::is_date(typed) {
-        return view::day_start(typed);
-    }
-    let ago = uwf_core::document::parse_duration(typed)?;
-    Some(ids::now_ms().saturating_sub(u64::try_from(ago.as_millis()).ok()?))
+/// Unix milliseconds from which costs count: a duration before now, or the beginning of a day.
+///
+/// # Errors
+/// `Usage` for another text.
+pub fn since(typed: &str, zone: &DayZone) -> Result<u64> {
+    let found = if uwf_core::config::is_date(typed) {
+        zone.start_of(typed)
+    } else {
+        let ago = uwf_core::document::parse_duration(typed).and_then(|ago| u64::try_from(ago.as_millis()).ok());
+        ago.map(|ago| ids::now_ms().saturating_sub(ago))
+    };
+    found.ok_or_else(|| {
+        Error::usage(format!("`{typed}` is not a time")).hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
+    })
 }

@@ -8,7 +8,7 @@ use uwf_core::workflow::{START, Workflow};
 
 use crate::thread::chain::role_key;
 use crate::thread::load::Thread;
-use crate::thread::moderate;
+use crate::thread::moderate::{self, ConsideredTransition};
 
 /// How many decisions are repeated at most: a page waits for them.
 const MOST: usize = 24;
@@ -38,16 +38,17 @@ pub fn last(thread: &Thread<'_>, workflow: &Workflow) -> BTreeMap<String, LastDe
     decided.collect()
 }
 
-/// The decisions for the newest steps in a range of positions from 0, by the position of the step that was chosen. Omits the same decisions
-/// as [`last`], and those for older steps.
+/// The transitions that were tried for the newest steps in a range of positions from 0, by the position of the step that was chosen. Omits
+/// the same decisions as [`last`], and those for older steps.
 pub fn for_steps(
     thread: &Thread<'_>,
     workflow: &Workflow,
     range: Range<usize>,
-) -> BTreeMap<usize, Vec<TriedTransition>> {
+) -> BTreeMap<usize, Vec<ConsideredTransition>> {
     let decided = range.rev().take(MOST).filter_map(|index| {
-        let decision = moderate::glance_at_decision(&thread.as_of(index).ok()?, workflow)?;
-        Some((index, decision.trace))
+        let before = thread.as_of(index).ok()?;
+        let decision = moderate::glance_at_decision(&before, workflow)?;
+        Some((index, moderate::explain(&before, workflow, &decision).considered))
     });
     decided.collect()
 }

@@ -11,7 +11,7 @@ use uwf_core::outcome::SUCCEEDED;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::ThreadId;
 use uwf_core::usage::ThreadLimits;
-use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup};
+use uwf_core::workflow::{GROUP_AGENT, PlannedBranch, RoleGroup, picked_copy};
 
 use crate::attempt::child_threads;
 use crate::attempt::recorded::RecordedAttempt;
@@ -72,6 +72,9 @@ pub struct BranchStatus {
     /// Whether the group continued without it, because it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Whether it is the copy that was picked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub picked: bool,
     /// Outcome of the workflow or the group that played it; absent if an agent did, or if it has not ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
@@ -126,6 +129,7 @@ impl BranchStatus {
             role: planned.role.clone(),
             state: None,
             failed: false,
+            picked: false,
             outcome: None,
             thread: None,
             step: None,
@@ -141,15 +145,16 @@ impl BranchStatus {
         }
     }
 
-    /// The state in a word: for a workflow that did not succeed, its outcome.
+    /// The state in a word: for a workflow that did not succeed, its outcome; for the best copy, `picked`.
     #[must_use]
     pub fn state_in_words(&self) -> &str {
         match (self.failed, self.state) {
             (true, _) => "failed",
             (false, _) if self.unsuccessful().is_some() => self.unsuccessful().unwrap_or_default(),
+            (false, _) if self.picked => "picked",
             (false, Some(state)) => state.name(),
             (false, None) if self.step.is_some() => ThreadState::Completed.name(),
-            (false, None) => "not begun",
+            (false, None) => "not started",
         }
     }
 
@@ -325,7 +330,13 @@ impl GroupReader<'_> {
             Some(id) => Thread::load_at(self.home, id.clone(), step.detail)?,
             None => Thread::without_id(self.home, step.detail)?,
         };
-        self.group((role, play), &group, known, above, levels).map(place)
+        let mut status = self.group((role, play), &group, known, above, levels).map(place)?;
+        let picked = nodes::get(self.home.store(), step.output).ok().and_then(|output| picked_copy(&output.payload));
+        if let Some(copy) = picked.filter(|_| play.copies.is_some()).and_then(|copy| status.branches.get_mut(copy - 1))
+        {
+            copy.picked = true;
+        }
+        Ok(status)
     }
 
     /// A group by its own thread.

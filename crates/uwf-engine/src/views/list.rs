@@ -5,6 +5,8 @@ mod filter;
 mod folding;
 mod memory;
 mod order;
+mod parents;
+mod recorded;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -13,18 +15,19 @@ use json_cas::NodeHash;
 use schemars::JsonSchema;
 use serde::Serialize;
 use uwf_core::label::ThreadLabels;
-use uwf_core::node::StartNode;
-use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 
 use self::family::FamilyReader;
 pub(crate) use self::family::RowPlace;
 pub use self::filter::ThreadFilter;
-pub use self::folding::BranchCounts;
 use self::folding::BranchFolds;
-use self::memory::HeadSummaryCaches;
+pub use self::folding::{BranchCounts, PlayedBranch};
+pub(crate) use self::memory::READ_DIRECTLY;
+use self::memory::{HeadSummary, HeadSummaryCaches, beginning};
 pub use self::order::in_families;
 use self::order::{OrderedRows, began_at, newness};
+use self::parents::{leave_behind, stop_with_parents};
+pub(crate) use self::recorded::without_settings;
 pub use self::search::TaskMemory;
 use self::search::ThreadSearch;
 use crate::attempt::child_threads;
@@ -36,13 +39,10 @@ use crate::root::marks::{self, ThreadMark};
 use crate::root::registry::Registry;
 use crate::root::{history, record};
 use crate::thread::state::{self, ThreadState};
-use crate::thread::{children, ending, load, nodes};
+use crate::thread::{ending, load};
 use crate::views::left_child;
 use crate::views::thread_state::{ActiveThreadFacts, ThreadPause};
 use crate::views::workflow_names::WorkflowNames;
-
-/// Characters of a task in a row.
-const TASK: usize = 80;
 
 /// One thread of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -65,7 +65,8 @@ pub struct ThreadRow {
     /// Why it is in this state, if there is a reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// When it can continue, in Unix milliseconds: at the end of a usage limit, or at `askTimeout` of a question.
+    /// When it can continue, in Unix milliseconds: at the end of a usage limit, at `askTimeout` of a question, or after the wait between two
+    /// attempts of a running step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// The thread above whose state it has, because that thread plays it and has stopped.
@@ -92,6 +93,12 @@ pub struct ThreadRow {
     /// Its place among other threads.
     #[serde(skip)]
     place: RowPlace,
+    /// The beginning of its task, once read.
+    #[serde(skip)]
+    task: Option<String>,
+    /// Its labels, if the listing has read them.
+    #[serde(skip)]
+    labels: Option<ThreadLabels>,
     /// Whether it is a failed branch that its group continued without.
     #[serde(skip)]
     is_failed_branch: bool,
@@ -120,6 +127,10 @@ impl ThreadRow {
 
     fn is_finished(&self) -> bool {
         matches!(self.state, ThreadState::Completed | ThreadState::Killed)
+    }
+
+    fn know(&mut self, HeadSummary { role, is_child, start, task, .. }: HeadSummary) {
+        (self.role, self.is_child, self.start, self.task) = (role, is_child, Some(start), task);
     }
 
     /// Whether it has everything that only its nodes contain.
@@ -160,10 +171,9 @@ impl NamedThreadRow {
     /// A row with the name of its workflow, and its place among other threads.
     pub fn from_row(row: ThreadRow, names: &mut WorkflowNames, home: &Home) -> NamedThreadRow {
         let workflow_name = row.workflow.and_then(|hash| names.name(home, hash));
-        let labels = settings::labels(home, &row.thread);
         let RowPlace { parent, branch, item } = row.place.clone();
-        let task = item.or_else(|| nodes::typed::<StartNode>(home.store(), row.start?).ok().map(|start| start.prompt));
-        let task = task.map(|task| ellipsize(&one_line(&task), TASK).into_owned());
+        let task = item.as_deref().map(beginning).or(row.task.clone());
+        let labels = row.labels.clone().unwrap_or_else(|| settings::labels(home, &row.thread));
         NamedThreadRow { row, workflow_name, parent_thread: parent, branch, task, labels }
     }
 }
@@ -181,7 +191,9 @@ pub struct ThreadListing {
     /// Number of threads that were folded into the rows.
     pub folded: usize,
     /// Branches that the threads of the rows are playing, if the filter folds them.
-    pub branches: HashMap<ThreadId, BranchCounts>,
+    pub branches: HashMap<ThreadId, Vec<PlayedBranch>>,
+    /// Number of rows that the list of each state would have, if the filter folds branches and asks for all rows in any state.
+    pub shown: BTreeMap<ThreadState, usize>,
 }
 
 /// Threads, newest first. Their states come from index, marks and locks. Nodes are read only of the threads that are shown, unless the
@@ -215,8 +227,10 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         finished_heads.extend(history.iter().map(|line| line.head));
         rows.extend(history.into_iter().map(|line| finished(home, line)));
     }
+    let is_whole = filter.asks_finished() && filter.limit.is_none();
+    let all: Option<HashSet<ThreadId>> = is_whole.then(|| rows.iter().map(|row| row.thread.clone()).collect());
     let counts = counts(&rows);
-    let states = rows.iter().filter(|row| filter.folds_branches && !row.is_finished());
+    let states = rows.iter().filter(|_| filter.folds_branches);
     let states: HashMap<ThreadId, ThreadState> = states.map(|row| (row.thread.clone(), row.state)).collect();
     let after = filter.after.as_ref().map(|after| {
         let row = rows.iter().find(|row| row.thread == *after);
@@ -228,14 +242,15 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
         let mut is_of_project = project.membership(home);
         rows.retain(|(_, row)| is_of_project(&row.thread));
     }
+    let asked = filter.reads_of(!filter.labels.is_empty(), rows.len());
+    let mut family = FamilyReader::new(home, filter.asks_finished(), asked);
     if !filter.labels.is_empty() {
         rows.retain(|(_, row)| {
-            let labels = settings::labels(home, &row.thread);
+            let labels = family.labels(&row.thread);
             filter.labels.iter().all(|label| label.matches(&labels))
         });
     }
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
-    let mut family = FamilyReader::new(home, filter.asks_finished());
     if let Some((began, after, head)) = &after {
         let after = family.order(*began, after, *head);
         rows.retain(|((time, _), row)| {
@@ -258,13 +273,16 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let mut folds = filter.folds_branches.then(|| BranchFolds::new(home, filter, states, &rows));
     let (mut page, mut folded) = (Vec::new(), 0);
     let mut rows = OrderedRows::new(home, rows);
-    rows.skip(filter.offset, &mut family);
-    while page.len() < filter.limit.unwrap_or(usize::MAX)
-        && let Some(mut row) = rows.next(&mut family)
-    {
+    let mut read = |row: &mut ThreadRow| {
         if !row.is_read() {
-            known.read(&mut row, &mut memories);
+            known.read(row, &mut memories);
         }
+    };
+    rows.skip(filter.offset, &mut family, &mut read);
+    while page.len() < filter.limit.unwrap_or(usize::MAX)
+        && let Some(mut row) = rows.next(&mut family, &mut read)
+    {
+        row.labels = family.remembered_labels(&row.thread);
         row.place = family.place(&row);
         match folds.as_mut().is_some_and(|folds| folds.folds(&row, &mut family)) {
             true => folded += 1,
@@ -275,60 +293,17 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     let shown = page.len();
     page.retain(|row| filter.is_in_state(row));
     matching -= shown - page.len() + folded;
+    family.save(all);
     memories.save(home, heads.into_iter().map(|(_, head)| head), finished_heads);
-    let playing = page.iter().filter(|row| !row.is_finished()).map(|row| &row.thread);
-    let branches = folds.map(|folds| playing.map(|thread| (thread.clone(), folds.counts(thread))).collect());
-    Ok(ThreadListing { rows: page, matching, counts, folded, branches: branches.unwrap_or_default() })
-}
-
-/// Marks stopped child threads, and active ones below them, that the thread above continued without. Unless `all` are requested, they are
-/// removed: nothing continues them.
-fn leave_behind(home: &Home, rows: &mut Vec<ThreadRow>, all: bool) -> Result<()> {
-    let heads: HashMap<ThreadId, NodeHash> = rows.iter().map(|row| (row.thread.clone(), row.head)).collect();
-    let mut left: HashMap<ThreadId, ThreadId> = HashMap::new();
-    for row in rows.iter().filter(|row| row.state.has_stopped()) {
-        // The row of an unreadable thread says so.
-        let above = left_child::left_by(home, &row.thread, |id| Ok(heads.get(id).copied())).unwrap_or_default();
-        left.extend(above.map(|above| (row.thread.clone(), above)));
+    let (mut branches, mut shown) = (HashMap::new(), BTreeMap::new());
+    if let Some(folds) = folds {
+        let may_play = |row: &&ThreadRow| !row.is_finished() && folds.may_play(&row.thread, page.len());
+        let playing = page.iter().filter(may_play).map(|row| &row.thread);
+        branches = playing.map(|thread| (thread.clone(), folds.branches(thread, &mut family))).collect();
+        branches.retain(|_, played: &mut Vec<PlayedBranch>| !played.is_empty());
+        shown = folds.shown();
     }
-    let mut open: Vec<(ThreadId, ThreadId)> =
-        left.iter().map(|(thread, above)| (thread.clone(), above.clone())).collect();
-    while let Some((thread, above)) = open.pop() {
-        for child in children::known(home, &thread)? {
-            if heads.contains_key(&child) && left.insert(child.clone(), above.clone()).is_none() {
-                open.push((child, above.clone()));
-            }
-        }
-    }
-    rows.retain(|row| all || row.state == ThreadState::Running || !left.contains_key(&row.thread));
-    for row in rows.iter_mut().filter(|row| row.state != ThreadState::Running) {
-        if let Some(above) = left.remove(&row.thread) {
-            (row.left_by, row.stopped_with) = (Some(above), None);
-        }
-    }
-    Ok(())
-}
-
-/// Gives active child threads of a stopped thread the state of that thread, which has to continue them. Reads only the children of stopped
-/// threads.
-fn stop_with_parents(home: &Home, rows: &mut [ThreadRow]) -> Result<()> {
-    let stopped = rows.iter().filter(|row| row.state.has_stopped());
-    let mut open: Vec<(ThreadId, ThreadId, ThreadState)> =
-        stopped.map(|row| (row.thread.clone(), row.thread.clone(), row.state)).collect();
-    if open.is_empty() {
-        return Ok(());
-    }
-    let mut active: HashMap<ThreadId, &mut ThreadRow> =
-        rows.iter_mut().filter(|row| row.state == ThreadState::Active).map(|row| (row.thread.clone(), row)).collect();
-    while let Some((thread, top, state)) = open.pop() {
-        for child in children::known(home, &thread)? {
-            if let Some(row) = active.remove(&child) {
-                (row.state, row.stopped_with) = (state, Some(top.clone()));
-                open.push((child, top.clone(), state));
-            }
-        }
-    }
-    Ok(())
+    Ok(ThreadListing { rows: page, matching, counts, folded, branches, shown })
 }
 
 /// The workflows of threads that a list shows with this name, for example because they were started from a file and are not in the registry.
@@ -379,6 +354,8 @@ impl ActiveThreads<'_> {
             end: None,
             is_child: false,
             place: RowPlace::default(),
+            task: None,
+            labels: None,
             is_failed_branch: false,
             pausing: known.is_pausing(state),
             thread: thread.clone(),
@@ -415,7 +392,7 @@ impl ActiveThreads<'_> {
                 row.why = end().map(|end| end.reason);
             }
             if let Some(summary) = memories.finished.of_finished(self.home, row) {
-                (row.role, row.is_child, row.start) = (summary.role, summary.is_child, Some(summary.start));
+                row.know(summary);
             }
             return;
         }
@@ -425,7 +402,7 @@ impl ActiveThreads<'_> {
                 let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
                 row.changed_at = load::changed_at(row.started_at, stepped_at);
                 row.workflow = Some(summary.workflow);
-                (row.role, row.is_child, row.start) = (summary.role, summary.is_child, Some(summary.start));
+                row.know(summary);
             }
             Err(error) => {
                 row.state = ThreadState::Corrupt;
@@ -447,10 +424,7 @@ impl ActiveThreads<'_> {
             return (Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine)), None);
         }
         let reason = known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark));
-        let until = reason
-            .as_ref()
-            .and_then(|reason| reason.until)
-            .filter(|_| matches!(row.state, ThreadState::Limited | ThreadState::Waiting));
+        let until = reason.as_ref().and_then(|reason| reason.until);
         (reason.map(|reason| reason.why), until)
     }
 }
@@ -475,6 +449,8 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         end: line.end,
         is_child: false,
         place: RowPlace::default(),
+        task: None,
+        labels: None,
         pausing: false,
         thread: line.thread,
     }

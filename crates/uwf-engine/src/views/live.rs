@@ -199,6 +199,8 @@ struct WatchedThread {
     depth: usize,
     /// Path of the branch that it is; `None` before the first poll.
     branch: Option<String>,
+    /// Path of the branch above it.
+    above: Option<String>,
     /// Where to begin; `None` after the first poll.
     from: Option<LiveStart>,
     head: Option<NodeHash>,
@@ -227,6 +229,7 @@ impl WatchedThread {
             id,
             depth,
             branch: None,
+            above: None,
             from: Some(from),
             head: None,
             steps: 0,
@@ -242,6 +245,7 @@ impl WatchedThread {
             thread: self.id.clone(),
             depth: self.depth,
             branch: self.branch.clone(),
+            within: self.above.clone().filter(|_| self.branch.is_none()),
             at,
             what,
         }
@@ -502,7 +506,10 @@ impl WatchedThread {
 
     fn child(&mut self, id: ThreadId) -> &mut WatchedThread {
         let depth = self.depth + 1;
-        self.children.entry(id.clone()).or_insert_with(|| WatchedThread::new(id, depth, LiveStart::Beginning))
+        let above = self.branch.clone().or_else(|| self.above.clone());
+        self.children
+            .entry(id.clone())
+            .or_insert_with(|| WatchedThread { above, ..WatchedThread::new(id, depth, LiveStart::Beginning) })
     }
 
     fn changed_state(&mut self, shown: &ThreadStatus, events: &mut Vec<ThreadEvent>) {

@@ -12,6 +12,7 @@ use uwf_core::agent_name::AgentName;
 use uwf_core::node::TokenCounts;
 use uwf_core::text;
 use uwf_core::thread::ThreadId;
+use uwf_core::view;
 
 use crate::attempt::child_threads::kinship;
 use crate::attempt::live_trace::follow::{LiveTraceFollower, LiveTraceUpdate};
@@ -20,7 +21,7 @@ use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::lock;
-use crate::root::marks::{self, ThreadMark};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::project_files::ProjectRoot;
 use crate::thread::load::Thread;
 use crate::views::branches;
@@ -44,16 +45,17 @@ pub struct RunningStep {
     /// The agent.
     #[serde(flatten)]
     pub agent: AgentName,
-    /// The attempt.
+    /// The attempt; between two attempts, the failed one.
     pub attempt: String,
-    /// Start time of the attempt, in Unix milliseconds.
+    /// Start time of the attempt, or of the wait for the next one, in Unix milliseconds.
     pub since: u64,
     /// Time of the agent's last output or recorded activity, in Unix milliseconds; its start time if there was none.
     pub last_sign: u64,
     /// Tokens so far, as of the last turn that counted them; absent if they are not counted, or only at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenCounts>,
-    /// The agent's current activity, in a few words: the tool it called, or else its last words. Absent if it records no trace.
+    /// The agent's current activity, in a few words: the tool it called, or else its last words; between two attempts, the wait. Absent if it
+    /// records no trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
     /// Process of the agent; absent before it starts.
@@ -102,7 +104,11 @@ pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     let mut known = std::mem::take(&mut memory.0);
     let running = |id: ThreadId| {
         let record = lock::is_held(home, &id).unwrap_or(false).then(|| ThreadRecord::read(home, &id).ok())??;
-        let attempt = record.newest().filter(|attempt| attempt.closed.is_none())?;
+        let attempt = record.newest()?;
+        if attempt.closed.is_some() {
+            let wait = marks::get(home, &id, ThreadMark::Open).filter(MarkReason::is_wait)?;
+            return Some(waiting(home, &record, attempt, &wait));
+        }
         let name = attempt.opened.attempt.clone();
         let mut seen = known.remove(&name).unwrap_or_default();
         let step = running(home, &record, attempt, &mut seen);
@@ -112,6 +118,13 @@ pub fn ps(home: &Home, memory: &mut RunningMemory) -> Result<Vec<RunningStep>> {
     let mut open: Vec<ThreadId> = open.filter_map(|(id, _)| id.parse().ok()).collect();
     kinship::sort(home, &mut open);
     Ok(open.into_iter().filter_map(running).collect())
+}
+
+/// A step that waits for its next attempt.
+fn waiting(home: &Home, record: &ThreadRecord, attempt: RecordedAttempt, wait: &MarkReason) -> RunningStep {
+    let step = running(home, record, attempt, &mut KnownAttempt::default());
+    let doing = wait.until.map(|at| format!("retries at {} UTC", view::time_of_day(at)));
+    RunningStep { doing, pid: None, tokens: None, since: wait.since, last_sign: wait.since, ..step }
 }
 
 fn running(home: &Home, record: &ThreadRecord, attempt: RecordedAttempt, known: &mut KnownAttempt) -> RunningStep {

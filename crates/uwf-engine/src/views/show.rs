@@ -32,7 +32,7 @@ use crate::views::branches;
 use crate::views::thread_now::ThreadNow;
 
 /// State of a thread. The first four keys are the same as in a step's report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStatus {
     /// Workflow of the thread.
@@ -85,7 +85,8 @@ pub struct ThreadStatus {
     /// Since when it is in this state, in Unix milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// When it can continue, in Unix milliseconds: at the end of a usage limit, or at `askTimeout` of a question.
+    /// When it can continue, in Unix milliseconds: at the end of a usage limit, at `askTimeout` of a question, or after the wait between two
+    /// attempts of a running step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
     /// Class of its last failure.
@@ -213,6 +214,7 @@ fn active(now: &ThreadNow<'_>, mut shown: ThreadStatus) -> ThreadStatus {
         }
         shown.pausing = now.is_pausing();
         shown.why = now.reason.as_ref().map(|reason| reason.why.clone());
+        shown.until = now.continues_at();
         return shown;
     }
     if let Some(reason) = now.reason.clone() {

@@ -14,7 +14,7 @@ use uwf_core::thread::ThreadId;
 use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, ClaimReport, PeerActivity, PostAttemptState};
 use crate::attempt::recorded::{self, AttemptOutputFiles};
-use crate::root::file_sign::{self, FileSign};
+use crate::root::file_sign::FileSign;
 use crate::root::home::Home;
 use crate::root::lock;
 use crate::root::marks::{self, ThreadMark};
@@ -49,7 +49,7 @@ impl<T: Copy> SharedReply<T> {
 #[derive(Debug, Default)]
 pub struct SignsOfList {
     shared: SharedReply<u64>,
-    marks: FileSign,
+    marks: Option<FileSign>,
     /// Threads with an open attempt, as of the marks in `marks`.
     open: Vec<ThreadId>,
 }
@@ -57,7 +57,7 @@ pub struct SignsOfList {
 impl SignsOfList {
     /// Checks for changes. The number is the same, in any process, while a list would show the same threads in the same states.
     pub fn fingerprint(&mut self, home: &Home) -> u64 {
-        let marks = file_sign::read_file_sign(&home.marks_dir());
+        let marks = FileSign::from_file(&home.marks_dir());
         if marks != self.marks {
             let all = marks::all_here(home).unwrap_or_default();
             let open = all.into_iter().filter(|(_, marks)| marks.contains(&ThreadMark::Open));
@@ -72,7 +72,7 @@ impl SignsOfList {
             self.shared.now(|| of_shared_list(home)).hash(&mut hasher);
         } else {
             for file in [home.index_file(), home.history_file(), home.registry_file()] {
-                file_sign::read_file_sign(&file).hash(&mut hasher);
+                FileSign::from_file(&file).hash(&mut hasher);
             }
         }
         // A killed process releases its lock but leaves its marks.
@@ -127,13 +127,13 @@ fn sum(what: &impl std::hash::Hash) -> u64 {
 pub struct SignsOfThread {
     thread: ThreadId,
     shared: SharedReply<(Option<NodeHash>, u64)>,
-    index: FileSign,
+    index: Option<FileSign>,
     /// The head, as of the index file in `index`; `None` if the thread has ended.
     head: Option<NodeHash>,
-    record: FileSign,
+    record: Option<FileSign>,
     /// The newest attempt, as of the record in `record`.
     attempt: Option<AttemptOutputFiles>,
-    children: (FileSign, FileSign),
+    children: (Option<FileSign>, Option<FileSign>),
     /// Its active child threads, as of the directory and the index in `children`.
     below: BTreeMap<ThreadId, SignsOfThread>,
 }
@@ -170,9 +170,7 @@ impl SignsOfThread {
         }
         marks.hash(hasher);
         if let Some(files) = &self.attempt {
-            [&files.trace, &files.turn, &files.raw, &files.err]
-                .map(|path| file_sign::read_file_sign(path))
-                .hash(hasher);
+            [&files.trace, &files.turn, &files.raw, &files.err].map(|path| FileSign::from_file(path)).hash(hasher);
         }
         self.children(home);
         for child in self.below.values_mut() {
@@ -185,7 +183,7 @@ impl SignsOfThread {
         if home.index().is_none() {
             return self.shared.now(|| of_shared_thread(home, &self.thread)).hash(hasher);
         }
-        let index = file_sign::read_file_sign(&home.index_file());
+        let index = FileSign::from_file(&home.index_file());
         if index != self.index {
             self.index = index;
             let head = home.heads().read(self.thread.as_str()).ok().flatten();
@@ -194,8 +192,8 @@ impl SignsOfThread {
         self.head.hash(hasher);
     }
 
-    fn record(&mut self, home: &Home) -> FileSign {
-        let record = file_sign::read_file_sign(&home.record_file(&self.thread));
+    fn record(&mut self, home: &Home) -> Option<FileSign> {
+        let record = FileSign::from_file(&home.record_file(&self.thread));
         if record != self.record {
             self.record = record;
             let attempt = recorded::read(home, &self.thread).ok().flatten();
@@ -206,7 +204,7 @@ impl SignsOfThread {
     }
 
     fn children(&mut self, home: &Home) {
-        let dir = file_sign::read_file_sign(&home.children_dir(&self.thread));
+        let dir = FileSign::from_file(&home.children_dir(&self.thread));
         let children = (dir, self.index);
         if dir.is_none() || children == self.children {
             return;

@@ -94,7 +94,7 @@ pub fn steps_in(thread: &Thread<'_>, range: Range<usize>) -> Result<StepListing>
 
 fn entry(thread: &Thread<'_>, position: usize) -> Result<StepEntry> {
     Ok(match position.checked_sub(1) {
-        Some(index) => StepEntry::Step(Box::new(thread.step(index, StepParts::ALIAS)?)),
+        Some(index) => StepEntry::Step(Box::new(thread.step(index, StepParts::LISTED)?)),
         None => {
             let (hash, workflow) = (thread.start_hash, thread.start.workflow);
             let (prompt, input) = (thread.start.prompt.clone(), thread.input()?);

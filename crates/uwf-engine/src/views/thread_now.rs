@@ -10,10 +10,11 @@ use crate::attempt::elsewhere::{self, ClaimReport};
 use crate::attempt::recorded::{RecordedAttempt, ThreadRecord};
 use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
+use crate::root::file_sign::FileSign;
 use crate::root::history::{self, HistoryLine};
 use crate::root::home::Home;
 use crate::root::marks::{self, MarkReason, ThreadMark};
-use crate::root::{file_sign, ids, missing_thread};
+use crate::root::{ids, missing_thread};
 use crate::thread::ending;
 use crate::thread::load::Thread;
 use crate::thread::state::{self, ThreadState};
@@ -56,11 +57,11 @@ impl<'h> ThreadNow<'h> {
     /// `NotFound` if the thread does not exist; errors of its nodes.
     pub fn read(home: &'h Home, id: &ThreadId) -> Result<ThreadNow<'h>> {
         let file = home.record_file(id);
-        let mut sign = file_sign::read_file_sign(&file);
+        let mut sign = FileSign::from_file(&file);
         for _ in 1..MOST_READS {
             let now = ThreadNow::read_once(home, id)?;
             // Each change of an attempt writes a line before it changes marks. So an unchanged record means that the parts fit together.
-            let after = file_sign::read_file_sign(&file);
+            let after = FileSign::from_file(&file);
             if after == sign {
                 return Ok(now);
             }
@@ -135,10 +136,9 @@ impl<'h> ThreadNow<'h> {
         (!self.has_ended()).then_some(self.thread.head)
     }
 
-    /// When a usage limit, or the wait for a reply, ends that stops it, in Unix milliseconds.
+    /// When a usage limit, the wait for a reply, or the wait between two attempts ends that stops it, in Unix milliseconds.
     pub fn continues_at(&self) -> Option<u64> {
-        let until = self.reason.as_ref().and_then(|reason| reason.until);
-        until.filter(|_| matches!(self.state, ThreadState::Limited | ThreadState::Waiting))
+        self.reason.as_ref().and_then(|reason| reason.until)
     }
 
     /// Whether it has ended.

@@ -41,7 +41,7 @@ impl ActiveThreadFacts {
         }
     }
 
-    /// Why it is in this state, if known. For a running thread: why no further step will begin.
+    /// Why it is in this state, if known. For a running thread: why no further step will begin, or what its step waits for.
     /// `read` reads a mark.
     pub(crate) fn reason(
         &self,
@@ -54,6 +54,9 @@ impl ActiveThreadFacts {
             return Some(if by == id { reason } else { child_threads::paused_with(by, reason) });
         }
         match &self.elsewhere {
+            None if state == ThreadState::Running && self.marks.contains(&ThreadMark::Open) => {
+                read(id, ThreadMark::Open).filter(MarkReason::is_wait)
+            }
             _ if state == ThreadState::Running => None,
             Some(PeerActivity::Stands(PostAttemptState { reason, .. })) => reason.clone(),
             // A usage limit or a wait that is over keeps its mark until the next step.

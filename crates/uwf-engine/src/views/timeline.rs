@@ -8,11 +8,15 @@ use uwf_core::spending::{self, SpendingTotals};
 use uwf_core::thread::{Step, ThreadId};
 
 use crate::attempt::child_threads;
+use crate::attempt::recorded::AttemptOutcome;
 use crate::error::Result;
 use crate::root::home::Home;
+use crate::root::ids;
 use crate::thread::load::Thread;
 use crate::thread::runs::{KnownRun, RunReader};
+use crate::thread::state::ThreadState;
 use crate::views::cost;
+use crate::views::thread_now::ThreadNow;
 
 /// Most steps of child threads whose times are read for one timeline.
 const MOST_CHILD_STEPS: usize = 300;
@@ -85,6 +89,47 @@ pub fn timeline(thread: &Thread<'_>, config: &UwfConfig, range: Range<usize>) ->
         timed.push(TimedStep { step, spent, took_ms, child: None, work });
     }
     Ok(timed)
+}
+
+/// When agents worked at the step that comes next, oldest first; a running attempt ends now. Attempts whose agents never began are left out.
+#[must_use]
+pub fn attempts_at_head(now: &ThreadNow<'_>) -> Vec<TimedWork> {
+    let is_running = now.state == ThreadState::Running;
+    let attempts = now.record.all().into_iter().filter(|attempt| attempt.opened.expected_head == now.thread.head);
+    let work = attempts.filter_map(|attempt| {
+        let started = attempt.started.as_ref()?;
+        let from = started.started_at.unwrap_or(attempt.opened.opened_at);
+        let closed = attempt.closed.as_ref();
+        // A person has not begun.
+        if closed.is_some_and(|closed| closed.outcome == AttemptOutcome::Suspended) {
+            return None;
+        }
+        let to = closed.map(|closed| closed.closed_at);
+        let to = to.or(attempt.finished.as_ref().map(|finished| finished.finished_at));
+        let has_failed = closed.map_or(!is_running, |closed| closed.outcome == AttemptOutcome::Failed);
+        Some(TimedWork { role: attempt.opened.role, from, to: to.unwrap_or_else(ids::now_ms).max(from), has_failed })
+    });
+    work.collect()
+}
+
+/// The child thread that plays a role at the head of a thread, if this machine knows it.
+#[must_use]
+pub fn child_at_head(now: &ThreadNow<'_>, role: &str) -> Option<ThreadId> {
+    child_threads::that_played(&now.thread, role).ok().flatten()
+}
+
+/// When the agents of a thread worked, at its newest steps and at the step that comes next. Unreadable steps are left out.
+#[must_use]
+pub fn work_so_far(now: &ThreadNow<'_>, config: &UwfConfig) -> Vec<TimedWork> {
+    let home = now.thread.home();
+    let mut reader = RunReader::new(home.store(), config);
+    let last = now.thread.last.is_some().then_some(now.thread.head);
+    let mut left = MOST_CHILD_STEPS;
+    let mut work = last.and_then(|last| child_work(home, &mut reader, last, &mut left).ok()).unwrap_or_default();
+    if !now.has_ended() {
+        work.extend(attempts_at_head(now));
+    }
+    work
 }
 
 /// When the agents of a child thread worked, by its last step. Reads the newest steps that `left` allows.

@@ -13,7 +13,7 @@ use uwf_engine::root::ids;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, AnswerPrecondition};
 use uwf_engine::verbs::fork;
-use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest};
+use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest, DayZone};
 use uwf_testing::counting_workflow;
 
 use crate::memory::{Machine, Player, WORKED_MS};
@@ -220,15 +220,15 @@ fn only_newer_runs_count_since_a_time() {
 
 #[test]
 fn a_time_is_a_day_or_a_duration() {
-    assert_eq!(cost::since("2020-01-01"), Some(1_577_836_800_000));
+    assert_eq!(cost::since("2020-01-01", &DayZone::default()).ok(), Some(1_577_836_800_000));
     let ago = |typed| {
-        let since = cost::since(typed).unwrap();
+        let since = cost::since(typed, &DayZone::default()).unwrap();
         ids::now_ms() - since
     };
     assert!((3_600_000..3_700_000).contains(&ago("1h")));
     assert!((7000..100_000).contains(&ago("7")));
     for wrong in ["soon", "2026-13-01", "-1d", ""] {
-        assert_eq!(cost::since(wrong), None, "{wrong}");
+        assert!(cost::since(wrong, &DayZone::default()).is_err(), "{wrong}");
     }
 }
 
@@ -311,4 +311,12 @@ fn people_are_known_to_cost_nothing() {
     count(&machine, &id, &Player::from_spec(asked.agent), 1);
     let total = of_all(&machine).total;
     assert_eq!((total.steps, total.tokens_unknown, total.cost_unknown), (1, 0, 0));
+}
+
+#[test]
+fn reversed_time_span_is_refused() {
+    let machine = Machine::new();
+    let request = CostRequest { since: Some(2), until: Some(1), ..CostRequest::default() };
+    let refused = cost::cost(&machine.home, &machine.home.config().unwrap(), &request);
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Usage);
 }

@@ -83,7 +83,7 @@ fn a_thread_stops_at_its_cost_limit() {
     assert_eq!(reached(&machine, &id), None);
     count(&machine, &id, &costly(), 1);
     let error = step(&machine, &id);
-    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00, its limit is $1.00"));
+    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00; its limit is $1.00"));
     assert_eq!(error.hints, [format!("to continue: `uwf thread limit {id} --cost +1`")]);
     let shown = show::show(&machine.home, &id).unwrap();
     assert_eq!((shown.state, shown.why), (ThreadState::Limited, Some(error.message)));
@@ -98,16 +98,16 @@ fn a_raised_limit_lets_a_thread_continue() {
     let change = |changes| limit::change(&machine.home, &id, &changes, None).unwrap();
     let raised = change(LimitChanges { cost: Some(LimitChange::By(0.5)), ..LimitChanges::default() });
     assert_eq!((raised.state, raised.reached, raised.limits.max_cost), (ThreadState::Active, None, Some(1.5)));
-    assert_eq!((raised.used.steps, raised.used.tokens, raised.used.cost), (2, 2000, 1.0));
+    assert_eq!((raised.used.steps, raised.used.tokens, raised.used.cost), (2, Some(2000), Some(1.0)));
     assert_eq!((raised.tokens_unknown, raised.cost_unknown), (0, 0));
     assert_eq!(reached(&machine, &id), None);
     count(&machine, &id, &costly(), 1);
-    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $1.50, its limit is $1.50"));
+    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $1.50; its limit is $1.50"));
     let low = change(LimitChanges { tokens: Some(LimitChange::By(2000)), ..LimitChanges::default() });
     assert_eq!((low.state, low.reached.is_some()), (ThreadState::Limited, true), "its cost is where it was");
     let wide = change(LimitChanges { cost: Some(LimitChange::To(10.0)), ..LimitChanges::default() });
     let limits = ThreadLimits { max_steps: Some(1000), max_tokens: Some(5000), max_cost: Some(10.0), ..NONE };
-    assert_eq!((wide.state, wide.limits, wide.used.tokens), (ThreadState::Active, limits, 3000));
+    assert_eq!((wide.state, wide.limits, wide.used.tokens), (ThreadState::Active, limits, Some(3000)));
     assert_eq!(reached(&machine, &id), None);
 }
 
@@ -125,18 +125,18 @@ fn unreported_money_is_counted_by_prices() {
     configure("USD", 10);
     let id = start(&machine, ThreadLimits { max_cost: Some(5.0), ..NONE });
     count(&machine, &id, &silent, 2);
-    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $6.00, its limit is $5.00"));
+    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $6.00; its limit is $5.00"));
     let cost = || limit::show(&machine.home, &id).unwrap().used.cost;
 
     // A cheaper table also counts for what was spent before.
     configure("USD", 0);
-    assert_eq!((cost(), reached(&machine, &id)), (4.0, None));
+    assert_eq!((cost(), reached(&machine, &id)), (Some(4.0), None));
     count(&machine, &id, &silent, 1);
-    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $6.00, its limit is $5.00"));
+    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $6.00; its limit is $5.00"));
 
     // Limits are in US dollars. Prices in another currency are for `thread cost` only.
     configure("EUR", 10);
-    assert_eq!((cost(), reached(&machine, &id)), (0.0, None));
+    assert_eq!((cost(), reached(&machine, &id)), (Some(0.0), None));
 }
 
 #[test]
@@ -146,14 +146,14 @@ fn newer_limits_replace_older_ones() {
     machine.configure("maxTokens: 1000\n");
     let by_config = start(&machine, NONE);
     count(&machine, &by_config, &costly(), 1);
-    assert_eq!(used(&by_config), "the thread has used 1000 tokens, its limit is 1000");
+    assert_eq!(used(&by_config), "the thread has used 1000 tokens; its limit is 1000");
     let limited = format!("{}limits: {{ maxTokens: 2000, maxTime: 1h }}\n", counting_workflow(9));
     machine.put("count-rounds", &limited);
     let by_workflow = start(&machine, NONE);
     count(&machine, &by_workflow, &costly(), 1);
     assert_eq!(reached(&machine, &by_workflow), None);
     count(&machine, &by_workflow, &costly(), 1);
-    assert_eq!(used(&by_workflow), "the thread has used 2000 tokens, its limit is 2000");
+    assert_eq!(used(&by_workflow), "the thread has used 2000 tokens; its limit is 2000");
     let limits = limit::show(&machine.home, &by_workflow).unwrap().limits;
     assert_eq!(
         limits,
@@ -164,20 +164,20 @@ fn newer_limits_replace_older_ones() {
     count(&machine, &by_start, &costly(), 2);
     assert_eq!(reached(&machine, &by_start), None);
     count(&machine, &by_start, &costly(), 1);
-    assert_eq!(used(&by_start), "the thread has used 3000 tokens, its limit is 3000");
+    assert_eq!(used(&by_start), "the thread has used 3000 tokens; its limit is 3000");
     let changes =
         fork::ForkChanges { limits: ThreadLimits { max_tokens: Some(3500), ..NONE }, ..fork::ForkChanges::default() };
     let forked = fork::thread(&machine.home, &by_start, None, &changes, &machine.work()).unwrap().thread;
     assert_eq!(reached(&machine, &forked), None);
     count(&machine, &forked, &costly(), 1);
-    assert_eq!(used(&forked), "the thread has used 4000 tokens, its limit is 3500", "steps before the fork count");
+    assert_eq!(used(&forked), "the thread has used 4000 tokens; its limit is 3500", "steps before the fork count");
 }
 
 #[test]
 fn a_thread_stops_when_it_is_too_old() {
     let machine = counting(9);
     let id = start_hour_ago(&machine, 1, ThreadLimits { max_time: Some(3600), ..NONE });
-    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread started 60 min ago, its limit is 60 min"));
+    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread started 60 min ago; its limit is 60 min"));
     let later = LimitChanges { time: Some(LimitChange::By(3600)), ..LimitChanges::default() };
     let limits = limit::change(&machine.home, &id, &later, None).unwrap();
     assert_eq!((limits.state, limits.limits.max_time), (ThreadState::Active, Some(7200)));
@@ -192,7 +192,7 @@ fn failed_attempts_count_against_a_limit() {
     machine.fail(&id, &costly(), "it broke");
     assert_eq!(reached(&machine, &id), None);
     machine.fail(&id, &costly(), "it broke again");
-    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $1.00, its limit is $1.00"));
+    assert_eq!(reached(&machine, &id).as_deref(), Some("the thread has cost $1.00; its limit is $1.00"));
 }
 
 #[test]
@@ -243,12 +243,12 @@ fn a_child_counts_for_its_parent() {
     assert_eq!(reached(&machine, &child), None);
     count(&machine, &child, &costly(), 1);
     let error = step(&machine, &child);
-    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00, its limit is $1.00"));
+    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has cost $1.00; its limit is $1.00"));
     assert_eq!(error.hints, [format!("to continue: `uwf thread limit {parent} --cost +1`")], "the parent's limit");
     let last = machine.thread(&child).head;
     machine.play_by_child(&parent, last, json!({"n": 1}));
     let used = limit::show(&machine.home, &parent).unwrap().used;
-    assert_eq!((used.steps, used.tokens, used.cost), (1, 2000, 1.0));
+    assert_eq!((used.steps, used.tokens, used.cost), (1, Some(2000), Some(1.0)));
     assert!(reached(&machine, &parent).is_some());
 }
 
@@ -293,7 +293,7 @@ fn unreported_usage_is_unknown() {
     let id = start(&machine, ThreadLimits { max_cost: Some(1.0), ..NONE });
     count(&machine, &id, &Player::new("p", "plain"), 1);
     let limits = limit::show(&machine.home, &id).unwrap();
-    assert_eq!((limits.tokens_unknown, limits.cost_unknown, limits.used.tokens), (1, 1, 0));
+    assert_eq!((limits.tokens_unknown, limits.cost_unknown, limits.used.tokens), (1, 1, None));
     assert_eq!(limits.reached, None, "unknown usage counts as 0");
 }
 
@@ -303,5 +303,5 @@ fn a_machine_without_a_record_shows_limits() {
     let id = start(&machine, NONE);
     count(&machine, &id, &costly(), 1);
     let limits = limit::show(&machine.beside().home, &id).unwrap();
-    assert_eq!((limits.state, limits.used.steps, limits.used.tokens), (ThreadState::Active, 1, 1000));
+    assert_eq!((limits.state, limits.used.steps, limits.used.tokens), (ThreadState::Active, 1, Some(1000)));
 }

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use json_cas::ObjectBackend;
 use serde_json::json;
 use uwf_core::thread::ThreadId;
+use uwf_engine::root::registry::Registry;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::fork::{self, ForkChanges};
+use uwf_engine::verbs::settings::label::{self, LabelChanges};
 use uwf_engine::verbs::{kill, pause, rm, start};
-use uwf_engine::views::list::{self, ThreadFilter};
+use uwf_engine::views::list::{self, NamedThreadRow, ThreadFilter};
+use uwf_engine::views::workflow_names::WorkflowNames;
 
 use crate::memory::{ESSAY, Machine};
 
@@ -208,9 +211,36 @@ fn heads_of_finished_threads_are_cached() {
     assert_eq!(roles(), editor, "without reading");
     list::list(&machine.home, &ThreadFilter::default()).unwrap();
     assert_eq!(roles(), editor, "a listing of few active threads has not forgotten them");
-    let cache = machine.home.cache_dir().join("finished-heads-2");
+    let cache = machine.home.cache_dir().join("finished-heads-3");
     let mut bytes = std::fs::read(&cache).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&cache, bytes).unwrap();
     assert_eq!(roles(), BTreeSet::from([None]), "what is damaged is read anew");
+}
+
+#[test]
+fn large_listing_has_labels_given_since() {
+    let machine = Machine::with_essay();
+    let first = machine.start("essay");
+    for _ in 0..=200 {
+        fork::thread(&machine.home, &first, None, &ForkChanges::default(), &machine.work()).unwrap();
+    }
+    let label = |team: &str| {
+        let changes = LabelChanges { set: [("team".to_owned(), team.to_owned())].into(), remove: Vec::new() };
+        label::change(&machine.home, &first, &changes, None).unwrap();
+    };
+    let labelled = || {
+        let rows = list::list(&machine.home, &ThreadFilter::default()).unwrap().rows;
+        let mut names = WorkflowNames::from_registry(&Registry::default());
+        let rows = rows.into_iter().map(|row| NamedThreadRow::from_row(row, &mut names, &machine.home));
+        let labels = rows.filter(|named| !named.labels.is_empty()).map(|named| (named.row.thread, named.labels));
+        labels.collect::<Vec<_>>()
+    };
+    assert_eq!(labelled(), []);
+    for team in ["web", "app"] {
+        label(team);
+        let labels = [("team".to_owned(), team.to_owned())].into();
+        assert_eq!(labelled(), [(first.clone(), labels)], "what the listing before kept is not used");
+    }
+    assert_eq!(labelled().len(), 1, "nothing changed since");
 }

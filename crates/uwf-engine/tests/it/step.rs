@@ -59,7 +59,7 @@ fn step_beyond_limit_is_rejected_with_reason() {
     };
     let limited = fork::thread(&machine.home, &id, None, &changes, &machine.work()).unwrap().thread;
     let error = step(&machine, &limited).unwrap_err();
-    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has 2 steps, its limit is 2"));
+    assert_eq!(failure(&error), (ErrorKind::Limit, "the thread has 2 steps; its limit is 2"));
     let shown = show::show(&machine.home, &limited).unwrap();
     assert_eq!((shown.state, shown.at_role.as_deref()), (ThreadState::Limited, Some("writer")));
 }

@@ -346,6 +346,7 @@ fn with_prompt(change: ChangeCommand, fields: &RequestFields) -> ChangeCommand {
 
 /// Adds the other values of the input: the members of `input`, and each `input.NAME`.
 fn with_input(mut change: ChangeCommand, fields: &RequestFields) -> Result<ChangeCommand, HttpFailure> {
+    change.line.push("--requested".to_owned());
     if let Some(text) = fields.text(INPUT).filter(|text| !text.trim().is_empty()) {
         let Ok(Value::Object(values)) = json_cas::json_value(text) else {
             return Err(HttpFailure::bad_request("`input` is an object of names and values"));

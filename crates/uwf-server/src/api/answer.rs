@@ -25,6 +25,8 @@ pub(crate) struct QuestionWithSchema {
     pub(crate) schema: Value,
     /// The role's goal.
     pub(crate) goal: String,
+    /// The task, for a role that is played before any step: it has what the person decides about, such as the copies of a group.
+    pub(crate) task: Option<String>,
     /// The newest step, which the person usually decides about.
     pub(crate) last: Option<Step>,
     /// The newest steps of other roles, newest first.
@@ -41,7 +43,9 @@ pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailur
     let (goal, schema) = goal_and_schema(&thread, &asked.role)?;
     // The question of an agent is about its own work.
     let earlier = if asked.question.is_none() { earlier_roles(&thread, &asked.role) } else { Vec::new() };
-    Ok(QuestionWithSchema { schema, goal, last: thread.newest_step()?, earlier, asked })
+    let last = thread.newest_step()?;
+    let task = (last.is_none() && asked.question.is_none()).then(|| thread.start.prompt.clone());
+    Ok(QuestionWithSchema { schema, goal, task, last, earlier, asked })
 }
 
 fn goal_and_schema(thread: &Thread<'_>, role: &str) -> Result<(String, Value), HttpFailure> {
@@ -104,13 +108,25 @@ pub(super) async fn given(
     Ok(ChangeCommand { input, ..change.option("--file", "-") })
 }
 
+/// Whether a key of the output is a list of texts: its field has one on each line.
+pub(crate) fn is_list_of_texts(property: &Value) -> bool {
+    property["type"] == "array" && property["items"]["type"] == "string"
+}
+
 /// A header from the fields of a form. Texts are quoted, so that `yes` stays a text; other values are parsed as in any header.
 fn header(schema: &Value, fields: &RequestFields) -> Result<String, HttpFailure> {
     let mut header = String::from("---\n");
     for name in fields.names().filter_map(|name| name.strip_prefix(KEY)) {
         let Some(value) = fields.text(&format!("{KEY}{name}")).filter(|value| !value.is_empty()) else { continue };
-        let is_text = schema["properties"][name]["type"] == "string";
-        let value = if is_text || value.contains('\n') { Value::from(value).to_string() } else { value.to_owned() };
+        let property = &schema["properties"][name];
+        let value = match () {
+            () if is_list_of_texts(property) && !value.trim_start().starts_with('[') => {
+                let items = value.lines().map(str::trim).filter(|line| !line.is_empty());
+                items.collect::<Value>().to_string()
+            }
+            () if property["type"] == "string" || value.contains('\n') => Value::from(value).to_string(),
+            () => value.to_owned(),
+        };
         header.push_str(&format!("{}: {value}\n", Value::from(name)));
     }
     if header.len() == 4 {

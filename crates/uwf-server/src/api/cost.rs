@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uwf_engine::root::project;
-use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest};
+use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest, DayZone};
 
 use crate::app::AppState;
 use crate::failure::HttpFailure;
@@ -24,6 +24,22 @@ pub(crate) struct CostQuery {
     pub(crate) until: Option<String>,
     /// Grouping of rows.
     pub(crate) by: Option<CostBy>,
+    /// Time zone of the days; of this machine if absent.
+    #[serde(rename = "timeZone")]
+    pub(crate) time_zone: Option<String>,
+}
+
+impl CostQuery {
+    /// The time zone of the days.
+    ///
+    /// # Errors
+    /// 400 for an unknown one.
+    pub(crate) fn zone(&self) -> Result<DayZone, HttpFailure> {
+        match self.time_zone.as_deref().filter(|name| !name.is_empty()) {
+            None => Ok(DayZone::of_machine()),
+            Some(name) => Ok(DayZone::named(name)?),
+        }
+    }
 }
 
 pub(super) fn routes() -> Router<AppState> {
@@ -70,22 +86,17 @@ async fn table(
 
 /// Adds up the costs of all threads, or of one.
 pub(crate) async fn costs(app: &AppState, thread: Option<String>, asked: CostQuery) -> Result<CostReport, HttpFailure> {
-    let time = |typed: &Option<String>| typed.as_deref().filter(|typed| !typed.is_empty()).map(time).transpose();
+    let zone = asked.zone()?;
+    let given = |typed: &Option<String>| typed.clone().filter(|typed| !typed.is_empty());
+    let time = |typed: &Option<String>| given(typed).map(|typed| cost::since(&typed, &zone)).transpose();
     let (since, until) = (time(&asked.since)?, time(&asked.until)?);
     let (cwd, memory) = (app.cwd().to_owned(), app.memory());
     app.read(move |home| {
         let threads = thread.iter().map(|typed| named::thread(home, typed)).collect::<Result<_, _>>()?;
         let by = asked.by.unwrap_or_default();
-        let request = CostRequest { threads, since, until, by, ..CostRequest::default() };
+        let request = CostRequest { threads, since, until, by, zone, ..CostRequest::default() };
         let config = project::config(home, &cwd)?;
         Ok(memory.with_costs(|memory| cost::cost_again(home, &config, &request, memory))?)
     })
     .await
-}
-
-fn time(typed: &str) -> Result<u64, HttpFailure> {
-    cost::since(typed).ok_or_else(|| {
-        HttpFailure::bad_request(format!("`{typed}` is not a time"))
-            .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
-    })
 }

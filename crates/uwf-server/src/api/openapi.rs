@@ -98,8 +98,12 @@ fn openapi(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "required": ["openapi", "info", "paths", "components"] })
 }
 
-const COSTS: [QueryParameter; 3] =
-    [QueryParameter::Option("since"), QueryParameter::Option("by"), QueryParameter::Option("until")];
+const COSTS: [QueryParameter; 4] = [
+    QueryParameter::Option("since"),
+    QueryParameter::Option("by"),
+    QueryParameter::Option("until"),
+    QueryParameter::Option("time-zone"),
+];
 
 const ENDPOINTS: &[ReadEndpoint] = &[
     report::<Vec<NamedThreadRow>>(

@@ -27,9 +27,9 @@ pub(crate) struct MachineCostRow {
     pub(crate) spent: SpendingTotals,
 }
 
-/// Path and query of the report.
-pub(super) fn path(since: &str, until: &str, by: CostBy) -> String {
+/// Path and query of the report. Machines have the days of the page.
+pub(super) fn path((since, until): (&str, &str), zone: &str, by: CostBy) -> String {
     let by = serde_json::to_value(by).unwrap_or_default();
     let by = by.as_str().unwrap_or_default();
-    format!("/api/cost?since={}&until={}&by={by}", encoded(since), encoded(until))
+    format!("/api/cost?since={}&until={}&by={by}&timeZone={}", encoded(since), encoded(until), encoded(zone))
 }

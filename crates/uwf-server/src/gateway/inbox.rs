@@ -35,7 +35,9 @@ pub(super) async fn of_machine(
 ) -> Option<DrawnInbox> {
     let mut inbox: DrawnInbox = asking::data(gateway, name, path).await?;
     // Sums of counts must stay numbers, whatever a machine sends.
-    inbox.counts.values_mut().chain([&mut inbox.done_count]).for_each(|count| *count = (*count).min(MOST_THREADS));
+    let capped = |count: &mut usize| *count = (*count).min(MOST_THREADS);
+    inbox.counts.values_mut().for_each(capped);
+    inbox.sums().into_iter().for_each(capped);
     for rows in [&mut inbox.needs, &mut inbox.running, &mut inbox.ready, &mut inbox.done] {
         rows.truncate(MOST_ROWS);
         rows.retain_mut(|row| clean(app, name, row));

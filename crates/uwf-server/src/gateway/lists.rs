@@ -56,7 +56,7 @@ pub(crate) struct MachineStatus {
     /// Version of its uwf; null before it was connected.
     version: Option<String>,
     read_only: Option<bool>,
-    /// Number of its threads in each state.
+    /// Number of its threads in each state, including branches of groups.
     counts: BTreeMap<String, u64>,
 }
 
@@ -165,10 +165,11 @@ pub(crate) async fn searches(
 /// The costs of all machines; `None` for a machine that is not connected or takes too long.
 pub(crate) async fn costs(
     gateway: &Arc<MachineGateway>,
-    (since, until): (&str, &str),
+    period: (&str, &str),
+    zone: &str,
     by: CostBy,
 ) -> Result<Vec<(MachineName, Option<MachineCosts>)>, HttpFailure> {
-    let path = costs::path(since, until, by);
+    let path = costs::path(period, zone, by);
     ask_all(gateway, PATIENCE, |asking, name| {
         let path = path.clone();
         async move { asking::data(&asking, &name, &path).await }

@@ -3,18 +3,17 @@
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
-use crate::api::and_run::RUN;
+use super::forms::{FieldFault, HIDDEN};
 use crate::api::answer::KEY;
-use crate::failure::SentForm;
-
-/// Fields that a person does not type.
-const HIDDEN: [&str; 7] = ["expectedHead", "expectedAttempt", "back", "id", "step", "question", RUN];
+use crate::failure::{HttpFailure, SentForm};
 
 /// The form again, with a link back to its page. If the thread has moved on or ended, the form can't be sent again, but the input can still
 /// be copied.
-pub(super) fn again(form: &SentForm, status: StatusCode) -> Markup {
+pub(super) fn again(form: &SentForm, failure: &HttpFailure) -> Markup {
+    let fault = FieldFault::find(failure, &form.fields);
+    let fault = fault.as_ref();
     let (hidden, typed): (Vec<_>, Vec<_>) = form.fields.all().partition(|(name, _)| HIDDEN.contains(name));
-    let is_outdated = matches!(status, StatusCode::CONFLICT | StatusCode::NOT_FOUND);
+    let is_outdated = matches!(failure.status, StatusCode::CONFLICT | StatusCode::NOT_FOUND);
     let is_empty = typed.is_empty();
     html! {
         @if !is_empty {
@@ -25,7 +24,10 @@ pub(super) fn again(form: &SentForm, status: StatusCode) -> Markup {
                     @let id = format!("again-{position}");
                     label for=(id) { (name.strip_prefix(KEY).unwrap_or(name)) }
                     // A browser drops a leading line break.
-                    textarea id=(id) name=(name) rows=(value.lines().count().clamp(1, 12)) readonly[is_outdated] { "\n" (value) }
+                    @let (is_invalid, message) = FieldFault::marks(fault, name);
+                    textarea id=(id) name=(name) rows=(value.lines().count().clamp(1, 12)) readonly[is_outdated]
+                        autofocus[is_invalid.is_some()] aria-invalid=[is_invalid] aria-errormessage=[message] { "\n" (value) }
+                    (FieldFault::below(fault, name))
                 }
                 @if !is_outdated { p.actions { button.primary { "Send again" } a.button href=(form.page) { "Back" } } }
             }

@@ -10,11 +10,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use uwf_core::spending::{MoneySource, SpendingTotals};
-use uwf_core::text::{beginning, one_line};
+use uwf_core::text::beginning;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
-use uwf_engine::views::cost::{CostBy, CostReport, CostRow};
+use uwf_engine::views::cost::{CostBy, CostReport, CostRow, DayZone};
 
 use self::everywhere::{CostLine, CostsEverywhere, everywhere};
 use super::layout::{DashboardPage, NavSection};
@@ -23,7 +23,9 @@ use crate::api::cost::{CostQuery, report};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::machines::name::MachineName;
-use crate::respond::wants_json;
+use crate::markdown::in_one_line;
+use crate::place::ZONE;
+use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
 
 /// Default time span.
@@ -59,16 +61,24 @@ async fn cost(state: State<AppState>, asked: Query<CostQuery>, headers: HeaderMa
     if wants_json(&headers) {
         report(state, Ok(asked)).await.into_response()
     } else {
-        page(state, asked).await.into_response()
+        page(state, asked, headers).await.into_response()
     }
 }
 
-async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Result<Response, HttpFailure> {
+async fn page(
+    State(app): State<AppState>,
+    Query(asked): Query<CostQuery>,
+    headers: HeaderMap,
+) -> Result<Response, HttpFailure> {
+    let (zone, is_of_reader) = zone(&asked, &headers)?;
     let since = asked.since.unwrap_or_else(|| SINCE.to_owned());
     let until = asked.until.unwrap_or_default();
     let by = asked.by.unwrap_or(CostBy::Day);
-    let query = CostQuery { since: Some(since.clone()), until: Some(until.clone()), by: Some(by) };
-    let (mut costs, chart) = tokio::try_join!(everywhere(&app, query), chart::chart(&app, &since, &until))?;
+    let time_zone = Some(zone.name().to_owned());
+    let query = CostQuery { since: Some(since.clone()), until: Some(until.clone()), by: Some(by), time_zone };
+    // One after the other, because the second adds up with what the first has read.
+    let mut costs = everywhere(&app, query).await?;
+    let chart = chart::chart(&app, &since, &until, &zone).await?;
     order(&mut costs);
     let (costs, tasks) = app
         .read(move |home| {
@@ -80,11 +90,15 @@ async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Re
     let body = html! {
         h1 { "Cost" }
         (choices(&since, by))
+        p.quiet.small data-zone=(zone.name()) {
+            "Days are in the time zone " b { (zone.name()) } @if is_of_reader { ", as in your browser." } @else { ", as on the server." }
+        }
         @if !until.is_empty() { p { "From " (since) " until " (until) ". " a href="/cost" { "The last 7 days" } } }
         (summary(&costs.report.total))
         (chart)
         @let end = if until.is_empty() { String::new() } else { format!("&until={}", encoded(&until)) };
         @let query = format!("?since={}&by={}{end}", encoded(&since), word(by));
+        @let in_zone = format!("{query}&timeZone={}", encoded(zone.name()));
         (costs.by_machine(&query))
         @if costs.lines.is_empty() {
             p.quiet { "No spending in this period." }
@@ -93,12 +107,23 @@ async fn page(State(app): State<AppState>, Query(asked): Query<CostQuery>) -> Re
         }
         (notes(&costs))
         p {
-            a href={ "/api/cost.csv" (query) } download="cost.csv" {
+            a href={ "/api/cost.csv" (in_zone) } download="cost.csv" {
                 @if costs.has_machines() { "All rows of this gateway as CSV" } @else { "All rows as CSV" }
             }
         }
     };
     Ok(DashboardPage::new("Cost", NavSection::Cost, body).into_response(&app))
+}
+
+/// The time zone of the days, and whether the reader's browser named it.
+///
+/// # Errors
+/// 400 for an unknown one in the query.
+fn zone(asked: &CostQuery, headers: &HeaderMap) -> Result<(DayZone, bool), HttpFailure> {
+    let of_reader =
+        cookie(headers, ZONE).and_then(|name| DayZone::named(name).ok()).filter(|_| asked.time_zone.is_none());
+    let is_of_reader = of_reader.is_some();
+    Ok((of_reader.map_or_else(|| asked.zone(), Ok)?, is_of_reader))
 }
 
 /// Days newest first; rows of anything else by cost, then by tokens.
@@ -120,7 +145,7 @@ fn word(by: CostBy) -> &'static str {
 fn task(home: &Home, by: CostBy, line: &CostLine) -> Option<String> {
     let CostLine { row, machine: None } = line else { return None };
     let id = row.name.as_ref().filter(|_| by == CostBy::Thread)?.parse().ok()?;
-    let task = one_line(&Thread::any(home, &id).ok()?.start.prompt);
+    let task = in_one_line(&Thread::any(home, &id).ok()?.start.prompt);
     let short = beginning(&task, TASK);
     Some(if short.len() < task.len() { format!("{short}…") } else { task })
 }
@@ -206,11 +231,11 @@ fn table(everywhere: &CostsEverywhere, tasks: &[Option<String>]) -> Markup {
         table.spent {
             thead {
                 tr {
-                    th scope="col" { (heading) @if costs.by == CostBy::Day { " (UTC)" } }
-                    th.number scope="col" { "Steps" }
-                    th.number scope="col" { "Failed" }
-                    th.number scope="col" { "Input tokens" }
-                    th.number scope="col" { "Output tokens" }
+                    th scope="col" { (heading) @if costs.by == CostBy::Day { " (" (costs.time_zone) ")" } }
+                    th.number.less scope="col" { "Steps" }
+                    th.number.less scope="col" { "Failed" }
+                    th.number.less scope="col" { "Input tokens" }
+                    th.number.less scope="col" { "Output tokens" }
                     th.number scope="col" { "Time" }
                     th.number scope="col" { "Cost" }
                     th scope="col" { (shares.name()) }
@@ -262,8 +287,8 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>, is_of_all: bool) -> Marku
             (_, None) => span.quiet { "not known" },
             (CostBy::Workflow, Some(name)) if !is_of_all => a data-open href={ "/workflows/" (encoded(name)) } { (name) },
             (CostBy::Thread, Some(id)) => {
-                a data-open href={ "/threads/" (id) } { (task.unwrap_or(id)) }
-                " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
+                a data-open href={ "/threads/" (id) } { (parts::ticks(task.unwrap_or(id))) }
+                " " span.quiet.small.whole { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
             },
             (CostBy::Day, Some(day)) => a data-open href={ "/cost?by=thread&since=" (day) "&until=" (chart::day_after(day)) } { (day) },
             (CostBy::Workflow | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
@@ -274,10 +299,10 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>, is_of_all: bool) -> Marku
 fn cells(spent: &SpendingTotals) -> Markup {
     let is_whole = spent.are_tokens_whole();
     html! {
-        td.number data-label="Steps" { (spent.steps) }
-        td.number data-label="Failed" { (spent.failed_attempts) }
-        td.number data-label="Input tokens" { (spent::some_tokens(spent.tokens.input, is_whole)) }
-        td.number data-label="Output tokens" { (spent::some_tokens(spent.tokens.output, is_whole)) }
+        td.number.less data-label="Steps" { (spent.steps) }
+        td.number.less data-label="Failed" { (spent.failed_attempts) }
+        td.number.less data-label="Input tokens" { (spent::some_tokens(spent.tokens.input, is_whole)) }
+        td.number.less data-label="Output tokens" { (spent::some_tokens(spent.tokens.output, is_whole)) }
         td.number data-label="Time" { (parts::duration(spent.duration_ms)) }
         td.number data-label="Cost" { (spent::money(spent)) }
     }

@@ -4,9 +4,12 @@ use std::path::Path;
 
 use maud::{Markup, html};
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::diff::{self, DiffOptions, DiffReport, DiffSubject, FileChange, FileSums};
+use uwf_engine::verbs::diff::{self, ComparedFiles, DiffOptions, DiffReport, DiffSubject, FileChange, FileSums};
 
 use super::parts;
+
+/// Changed lines that are unfolded for a decision.
+const UNFOLDED: u64 = 400;
 
 /// The differences between files, or why they are not known.
 pub(super) fn compare(home: &Home, two: &[DiffSubject; 2], patch: bool, cwd: &Path) -> Result<DiffReport, String> {
@@ -29,16 +32,33 @@ pub(super) fn section(compared: &Result<DiffReport, String>, title: &str) -> Mar
     html! {
         section #files aria-labelledby="files-title" {
             h2 #files-title { (title) }
-            @match compared.as_ref().map(|compared| compared.files.as_ref()) {
-                Err(why) => p.quiet { (parts::sentence(why)) },
-                Ok(None) => p.quiet { "They are unknown." },
-                Ok(Some(files)) => {
-                    @if files.changed.is_empty() { p { "They are the same." } } @else { (table(&files.changed)) }
-                    @match &files.patch {
-                        Some(patch) => (lines(&patch.text())),
-                        None if !files.changed.is_empty() => p { a href="?patch=1#files" { "Show the differences" } },
-                        None => {},
-                    }
+            (listed(compared))
+        }
+    }
+}
+
+/// The changed files with their differences, for a person who decides about them.
+pub(super) fn folded(compared: &Result<DiffReport, String>) -> Markup {
+    let sums = compared.as_ref().ok().and_then(|compared| compared.files.as_ref()).map(ComparedFiles::sums);
+    html! {
+        details #files open[sums.is_some_and(|sums| sums.added + sums.removed <= UNFOLDED)] {
+            summary { "Files changed" @if let Some(sums) = sums { " " b { (in_words(sums)) } } }
+            (listed(compared))
+        }
+    }
+}
+
+fn listed(compared: &Result<DiffReport, String>) -> Markup {
+    html! {
+        @match compared.as_ref().map(|compared| compared.files.as_ref()) {
+            Err(why) => p.quiet { (parts::sentence(why)) },
+            Ok(None) => p.quiet { "They are unknown." },
+            Ok(Some(files)) => {
+                @if files.changed.is_empty() { p { "No files changed." } } @else { (table(&files.changed)) }
+                @match &files.patch {
+                    Some(patch) => (lines(&patch.text())),
+                    None if !files.changed.is_empty() => p { a href="?patch=1#files" { "Show the differences" } },
+                    None => {},
                 }
             }
         }
@@ -72,7 +92,7 @@ fn lines(patch: &str) -> Markup {
                 @if is_header(line) { b { (line) } }
                 @else if line.starts_with('+') { ins { (line) } }
                 @else if line.starts_with('-') { del { (line) } }
-                @else if line.starts_with("@@") { span.quiet { (line) } }
+                @else if ["@@", "diff --git ", "index "].iter().any(|start| line.starts_with(start)) { span.quiet { (line) } }
                 @else { (line) }
             }
         }

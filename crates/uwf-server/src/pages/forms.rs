@@ -8,10 +8,13 @@ use uwf_core::thread::ThreadId;
 
 use crate::api::actions;
 use crate::api::and_run::RUN;
-use crate::api::answer::KEY;
+use crate::api::answer::{KEY, is_list_of_texts};
 use crate::app::AppState;
+use crate::failure::HttpFailure;
+use crate::fields::RequestFields;
+use crate::markdown::markdown;
 
-use super::markdown::markdown;
+use super::parts;
 
 /// Subject of a form.
 #[derive(Clone, Copy)]
@@ -87,6 +90,45 @@ pub(crate) fn form(app: &AppState, about: FormSubject<'_>, button: &ActionButton
     }
 }
 
+/// Fields that a person does not type.
+pub(crate) const HIDDEN: [&str; 8] =
+    ["expectedHead", "expectedAttempt", "back", "id", "step", "question", "workflow", RUN];
+
+/// A field that a failure is about.
+pub(crate) struct FieldFault {
+    name: String,
+    message: String,
+}
+
+impl FieldFault {
+    /// The field whose name the failure has as code, or else whose value it has.
+    pub(crate) fn find(failure: &HttpFailure, sent: &RequestFields) -> Option<FieldFault> {
+        let message = &failure.message;
+        let typed: Vec<(&str, &str)> = sent.all().filter(|(name, _)| !HIDDEN.contains(name)).collect();
+        let short = |name: &str| name.split_once('.').map_or(name, |(_, rest)| rest).to_owned();
+        let is_named = |name: &str| [name, &short(name)].iter().any(|name| message.contains(&format!("`{name}`")));
+        let is_quoted = |value: &str| ["`", "\""].iter().any(|mark| message.contains(&format!("{mark}{value}{mark}")));
+        let has_value =
+            |value: &str| !value.trim().is_empty() && (is_quoted(value) || value.len() > 3 && message.contains(value));
+        let named = typed.iter().find(|(name, _)| is_named(name));
+        let found = named.or_else(|| typed.iter().find(|(_, value)| has_value(value)));
+        found.map(|(name, _)| FieldFault { name: (*name).to_owned(), message: message.clone() })
+    }
+
+    /// The message below the field; empty if another field is at fault.
+    pub(crate) fn below(fault: Option<&FieldFault>, name: &str) -> Markup {
+        html! { @if let Some(fault) = fault.filter(|fault| fault.name == name) { p #fault .problem.small aria-live="polite" { (parts::message(&fault.message)) } } }
+    }
+
+    /// The value of `aria-invalid`, and the id of the message, for `aria-errormessage`.
+    pub(crate) fn marks(fault: Option<&FieldFault>, name: &str) -> (Option<&'static str>, Option<&'static str>) {
+        match fault.is_some_and(|fault| fault.name == name) {
+            true => (Some("true"), Some("fault")),
+            false => (None, None),
+        }
+    }
+}
+
 /// A button alone.
 pub(crate) fn button(app: &AppState, about: FormSubject<'_>, button: &ActionButton<'_>) -> Markup {
     form(app, about, button, &html! {})
@@ -121,7 +163,7 @@ pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestio
             }
         }
     };
-    let button = ActionButton::new("answer", "Answer and run", "").and_run("Only answer", "Answered");
+    let button = ActionButton::new("answer", "Answer and run", "").and_run("Answer without running", "Answered");
     html! { div.answer #(about.id("asks")) { (form(app, about, &button, &fields)) } }
 }
 
@@ -180,14 +222,20 @@ impl<'q> FormQuestion<'q> {
 /// Most choices that are shown as buttons; more of them are a menu.
 const BUTTONS: usize = 4;
 
+/// Longest text that has a field of one line, in characters.
+const WORD: u64 = 60;
+
 /// A field for a key of the output; the first one gets the focus.
 fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first: bool) -> Markup {
     let (id, field) = (&format!("{form}-{name}"), format!("{KEY}{name}"));
     let key = is_first.then_some("a");
-    let about = property["description"].as_str();
-    let described = about.map(|_| format!("{id}-about"));
+    let per_line = is_list_of_texts(property).then_some("One on each line.");
+    let about: Vec<String> =
+        property["description"].as_str().map(parts::sentence).into_iter().chain(per_line.map(str::to_owned)).collect();
+    let about = Some(about.join(" ")).filter(|about| !about.is_empty());
+    let described = about.as_ref().map(|_| format!("{id}-about"));
     let title = html! { (name) @if !is_required { span.quiet.small { " (optional)" } } };
-    let help = html! { @if let Some(about) = about { p.quiet.small id={(id) "-about"} { (about) } } };
+    let help = html! { @if let Some(about) = &about { p.quiet.small id={(id) "-about"} { (about) } } };
     let choices = choices(property);
     if let Some(choices) = choices.as_ref().filter(|choices| choices.len() <= BUTTONS) {
         return html! {
@@ -202,7 +250,8 @@ fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first
             }
         };
     }
-    let is_short = matches!(property["type"].as_str(), Some("integer" | "number"));
+    let is_number = matches!(property["type"].as_str(), Some("integer" | "number"));
+    let is_word = property["maxLength"].as_u64().is_some_and(|most| most <= WORD) || property.get("format").is_some();
     html! {
         div.field {
             label for=(id) { (title) }
@@ -212,8 +261,10 @@ fn key(form: &str, (name, property, is_required): (&str, &Value, bool), is_first
                     option value="" { "–" }
                     @for (value, label) in choices { option value=(value) { (label) } }
                 }
-            } @else if is_short {
+            } @else if is_number {
                 input id=(id) name=(field) type="number" step="any" required[is_required] aria-describedby=[&described] data-key=[key];
+            } @else if is_word {
+                input id=(id) name=(field) required[is_required] aria-describedby=[&described] data-key=[key];
             } @else {
                 textarea id=(id) name=(field) rows="2" required[is_required] aria-describedby=[&described] data-key=[key] {}
             }

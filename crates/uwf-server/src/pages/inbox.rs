@@ -16,8 +16,9 @@ use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::list::BranchCounts;
 
-use self::read::{InboxThread, InboxView};
+use self::read::{InboxSection, InboxThread, InboxView};
 use self::views::SavedViews;
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
@@ -28,6 +29,7 @@ use crate::app::AppState;
 use crate::drawn::{DrawnInbox, InboxRow};
 use crate::failure::HttpFailure;
 use crate::gateway::lists;
+use crate::markdown::in_one_line;
 use crate::place::{SEEN, seen_cookie};
 use crate::respond::{cookie, wants_json};
 use crate::url::encoded;
@@ -39,14 +41,14 @@ const TASK: usize = 160;
 /// Characters of a reason on its line.
 const WHY: usize = 200;
 
+/// Most branches of a thread that a row links to.
+const BRANCHES: usize = 50;
+
 /// Characters of a reason in the open form.
 const FULL: usize = 2000;
 
 /// Ended threads count as new for this long if the browser has no mark of seen threads.
 const DAY_MS: u64 = 24 * 3600 * 1000;
-
-/// States of threads that need a person.
-const NEEDS: [ThreadState; 4] = [ThreadState::Waiting, ThreadState::Stuck, ThreadState::Limited, ThreadState::Corrupt];
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new()
@@ -116,10 +118,9 @@ async fn page(
         (inbox.silent())
     };
     let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
-    let waiting = inbox.count_of(&NEEDS);
     // The title of a tab says how many threads need its reader.
-    let title = match waiting {
-        1.. if !inbox.is_filtered => format!("({}) Threads", parts::grouped(waiting)),
+    let title = match inbox.needs_count {
+        waiting @ 1.. if !inbox.is_filtered => format!("({}) Threads", parts::grouped(waiting)),
         _ => "Threads".to_owned(),
     };
     Ok(DashboardPage::new(title, NavSection::Threads, body).live(events).into_response(&app))
@@ -136,15 +137,14 @@ pub(crate) async fn drawn(
 ) -> Result<DrawnInbox, HttpFailure> {
     let (asked, memory) = (query.clone(), app.memory());
     let inbox = app.read(move |home| InboxView::read(home, &memory, &asked, since)).await?;
-    let rows = |items: &[InboxThread], has_actions: bool| {
-        items
-            .iter()
-            .map(|item| InboxRow::new(&item.named.row, line(item), row_actions(app, item, has_actions)))
-            .collect()
+    let rows = |section: &InboxSection, has_actions: bool| {
+        let row = |item: &InboxThread| InboxRow::new(&item.named.row, line(item), row_actions(app, item, has_actions));
+        section.threads.iter().map(row).collect()
     };
-    let InboxView { counts, is_filtered, has_more, needs, running, ready, done, done_count } = &inbox;
+    let InboxView { counts, all, is_filtered, has_more, needs, running, ready, done } = &inbox;
     Ok(DrawnInbox {
         counts: counts.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
+        all_count: *all,
         is_filtered: *is_filtered,
         has_more: *has_more,
         // A filtered list has no forms.
@@ -152,14 +152,16 @@ pub(crate) async fn drawn(
         running: rows(running, true),
         ready: rows(ready, true),
         done: rows(done, false),
-        done_count: *done_count,
+        needs_count: needs.count,
+        running_count: running.count,
+        ready_count: ready.count,
+        done_count: done.count,
         ..DrawnInbox::default()
     })
 }
 
-/// The number of threads in each state. Keys 1 to 9 press them in this order.
+/// The number of threads that the list of each state shows. Keys 1 to 9 press them in this order.
 fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews) -> Markup {
-    let all: usize = inbox.counts.values().sum();
     let current = |state: &str| query.is_filter() && query.state == state;
     html! {
         nav.chips aria-label="Threads by state" {
@@ -174,7 +176,7 @@ fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews
                 }
             }
             a href="/?all=1" aria-current=[(query.is_filter() && query.state.is_empty()).then_some("page")] {
-                "all " span.number { (parts::grouped(all)) }
+                "all " span.number { (parts::grouped(inbox.all_count)) }
             }
             (views.links(query))
         }
@@ -182,33 +184,33 @@ fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews
 }
 
 fn sections(inbox: &DrawnInbox, has_seen: bool) -> Markup {
-    let DrawnInbox { needs, running, ready, done, .. } = inbox;
+    let DrawnInbox { needs, running, ready, done, needs_count, running_count, ready_count, .. } = inbox;
     html! {
         @if !needs.is_empty() {
             section #needs {
-                h2 { "Needs you " span.number { (inbox.count_of(&NEEDS)) } }
+                h2 { "Needs you " span.number { (parts::grouped(*needs_count)) } }
                 ul.rows { @for row in needs { (row.draw()) } }
-                (more(needs.len(), inbox.count_of(&NEEDS), "waiting,stuck,limited,corrupt"))
+                (more(needs.len(), *needs_count, "waiting,stuck,limited,corrupt"))
             }
         }
         @if !running.is_empty() {
             section #running {
-                h2 { "Running " span.number { (inbox.count_of(&[ThreadState::Running])) } }
+                h2 { "Running " span.number { (parts::grouped(*running_count)) } }
                 ul.rows { @for row in running { (row.draw()) } }
-                (more(running.len(), inbox.count_of(&[ThreadState::Running]), "running"))
+                (more(running.len(), *running_count, "running"))
             }
         }
         @if !ready.is_empty() {
             section #ready {
-                h2 { "Ready for the next step " span.number { (inbox.count_of(&[ThreadState::Active])) } }
+                h2 { "Ready for the next step " span.number { (parts::grouped(*ready_count)) } }
                 ul.rows { @for row in ready { (row.draw()) } }
-                (more(ready.len(), inbox.count_of(&[ThreadState::Active]), "active"))
+                (more(ready.len(), *ready_count, "active"))
             }
         }
         @if !done.is_empty() {
             section #done {
                 div.title-row {
-                    h2 { @if has_seen { "Done since you looked " } @else { "Done today " } span.number { (inbox.done_count) } }
+                    h2 { @if has_seen { "Done since you looked " } @else { "Done today " } span.number { (parts::grouped(inbox.done_count)) } }
                     form method="post" action="/seen" { button.quiet { "Mark as seen" } }
                 }
                 ul.rows { @for row in done { (row.draw()) } }
@@ -274,8 +276,12 @@ fn row_actions(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup 
 fn line(item: &InboxThread) -> Markup {
     let row = &item.named.row;
     let name = item.named.workflow_name.clone().or(row.workflow.map(|hash| hash.to_string())).unwrap_or_default();
-    let task =
-        item.overview.as_ref().map(|overview| text::ellipsize(&text::one_line(&overview.task), TASK).into_owned());
+    let is_part = item.named.parent_thread.is_some();
+    let task = item.overview.as_ref().map(|overview| {
+        // The task of a part is the task of its parent, with sections about the part.
+        let own = overview.task.split("\n# ").next().filter(|own| is_part && !own.trim().is_empty());
+        text::ellipsize(&in_one_line(own.unwrap_or(&overview.task)), TASK).into_owned()
+    });
     let task = task.filter(|task| !task.is_empty());
     let role = item.overview.as_ref().and_then(|overview| overview.role.clone()).filter(|role| role != END);
     let steps = item.overview.as_ref().and_then(|overview| overview.steps);
@@ -289,13 +295,38 @@ fn line(item: &InboxThread) -> Markup {
                 @match &item.running { Some(step) => (at_work(step)), None => (reason(item)) }
             }
             span.facts {
-                span.workflow { (name) }
-                @if let Some(branch) = &item.named.branch { span.role { (text::ellipsize(branch, TASK)) } }
-                @else if let Some(role) = role { span.role { (role) } }
+                @let place = item.named.branch.as_deref().map(|branch| text::ellipsize(branch, TASK).into_owned()).or(role);
+                span.workflow title=[place.as_ref().map(|place| format!("{name} · {place}"))] { (name) @if let Some(place) = &place { " · " (place) } }
                 @if let Some(steps) = steps { span.steps { (parts::many(steps, "step")) } }
-                @if let Some(money) = item.spent.as_ref().and_then(SpendingTotals::known_cost) { span { (money) } }
+                @if let Some(money) = item.spent.as_ref().and_then(SpendingTotals::known_cost) { span.cost { (money) } }
                 @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
                 (parts::short_id(row.thread.as_str()))
+            }
+        }
+        (branches(item))
+    }
+}
+
+/// The branches that a thread is playing, folded.
+fn branches(item: &InboxThread) -> Markup {
+    let played = &item.branches;
+    let BranchCounts { active, ended } = BranchCounts::count(played);
+    let states = active.iter().map(|(state, count)| format!("{count} {}", state.name()));
+    let states: Vec<String> = states.chain((ended > 0).then(|| format!("{ended} ended"))).collect();
+    html! {
+        @if !played.is_empty() {
+            details.played.small #{"branches-" (item.named.row.thread)} {
+                summary { (parts::many_of(played.len(), "branch", "branches")) ": " (states.join(", ")) }
+                ul {
+                    @for branch in played.iter().take(BRANCHES) {
+                        @let name = branch.path.clone().unwrap_or_else(|| branch.thread.to_string());
+                        li {
+                            a href={"/threads/" (branch.thread)} { (text::ellipsize(&name, TASK)) } " "
+                            @match branch.state { Some(state) => (parts::state(state, false, None)), None => span.quiet { "ended" } }
+                        }
+                    }
+                    @if let more @ 1.. = played.len().saturating_sub(BRANCHES) { li.quiet { (more) " more" } }
+                }
             }
         }
     }
@@ -303,15 +334,26 @@ fn line(item: &InboxThread) -> Markup {
 
 /// Why a thread does not continue, or how it ended.
 fn reason(item: &InboxThread) -> Markup {
-    // A question is a text of any length, so its first line represents it.
+    // A question or a goal is a text of any length, so its first line represents it.
     let question = match &item.need {
         Some(OpenRequest::Answer(form)) => {
-            form.asked.question.as_ref().map(|question| texts::first_line(&question.text))
+            let asked = form.asked.question.as_ref().map_or(form.goal.as_str(), |question| &question.text);
+            Some(asked).filter(|asked| !asked.trim().is_empty()).map(texts::first_line)
         }
         _ => None,
     };
-    let why = question.or_else(|| item.named.row.why.as_deref().map(text::one_line));
-    html! { @if let Some(why) = why { span.why title=(why) { (parts::ticks(&text::ellipsize(&why, WHY))) } } }
+    // A page needs no command.
+    let plain = |why: &str| text::one_line(why.split(": uwf ").next().unwrap_or(why));
+    let why = question.or_else(|| item.named.row.why.as_deref().map(plain));
+    let branch = item.asking.as_ref().and_then(|asking| asking.path.as_deref());
+    html! {
+        @if let Some(why) = why {
+            span.why title=(why) {
+                @if let Some(branch) = branch { b { (text::ellipsize(branch, TASK)) } ": " }
+                (parts::ticks(&text::ellipsize(&why, WHY)))
+            }
+        }
+    }
 }
 
 /// The agent's current activity.
@@ -332,14 +374,16 @@ fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
 /// The possible actions: buttons, or a form that opens below the line.
 fn actions(app: &AppState, item: &InboxThread) -> Markup {
     let row = &item.named.row;
-    let about = FormSubject { thread: &row.thread, head: row.head, attempt: item.attempt.as_deref(), back: Some("/") };
+    let (thread, head) = item.subject();
+    let about = FormSubject { thread, head, attempt: item.attempt.as_deref(), back: Some("/") };
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
+    let whole = html! { p.small { a href={"/threads/" (row.thread)} { "All steps and changed files" } } };
     match (&item.need, row.state) {
         (Some(need), _) => html! {
             details.act #(about.id("act")) name="act" {
                 summary.button data-key="a" { (need.name()) }
                 @if let Some(why) = &row.why { @if !matches!(need, OpenRequest::Answer(_)) { p.full { (parts::message(&text::ellipsize(why, FULL))) } } }
-                (need.action(app, about, "s"))
+                (need.action(app, about, "s", &whole))
             }
         },
         (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause", "p")) } },

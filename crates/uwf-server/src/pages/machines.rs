@@ -1,13 +1,15 @@
 //! `/machines`: the machines of the gateway and what their threads do.
 
+use std::collections::HashMap;
+
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
+use uwf_core::text;
 use uwf_core::thread::ThreadId;
-use uwf_core::{text, view};
 use uwf_engine::thread::state::ThreadState;
 
 use super::layout::{DashboardPage, NavSection};
@@ -15,7 +17,7 @@ use super::parts;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::gateway::{EVENTS, lists};
-use crate::machines::MachineSnapshot;
+use crate::machines::{MachineSnapshot, MachineSummary};
 
 /// Most threads on the page.
 const MOST_SHOWN: usize = 500;
@@ -44,6 +46,7 @@ struct MachineThreadRow {
     task: Option<String>,
     why: Option<String>,
     changed_at: Option<u64>,
+    parent_thread: Option<ThreadId>,
 }
 
 async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
@@ -70,8 +73,8 @@ fn of_machine(machine: &MachineSnapshot) -> Markup {
         li.row #{"machine-" (machine.name)} data-row tabindex="-1" {
             div.line {
                 @if machine.is_connected { span.state data-state="connected" { "connected" } } @else { span.state data-state="away" { "away" } }
-                a.task data-open href=(first_page) { (machine.name) }
-                span.facts {
+                div.what { a.task data-open href=(first_page) { (machine.name) } }
+                span.facts.plain {
                     (connection(machine))
                     @if let Some(about) = &machine.about {
                         span { "uwf " (about.version) }
@@ -87,23 +90,18 @@ fn of_machine(machine: &MachineSnapshot) -> Markup {
 fn connection(machine: &MachineSnapshot) -> Markup {
     html! {
         @match (machine.is_connected, machine.since) {
-            (true, Some(since)) => { span { "since " (clock(since)) } }
-            (false, Some(since)) => { span.problem { "not connected since " (clock(since)) } }
-            (_, None) => { span { "has not connected since the gateway was started" } }
+            (true, Some(since)) => span { "connected " (parts::ago(since)) },
+            (false, Some(since)) => span.problem { "not connected, last seen " (parts::ago(since)) },
+            (_, None) => span { "not connected since the gateway started" },
         }
     }
 }
 
-/// A point in time to the minute; the tooltip has the seconds.
-fn clock(unix_ms: u64) -> Markup {
-    let full = view::time(unix_ms);
-    let short = full.get(..16).unwrap_or(&full);
-    html! { time datetime=(full.replacen(' ', "T", 1) + "Z") title=(format!("{full} UTC")) { (short) " UTC" } }
-}
-
 /// The number of a machine's threads in each state, linked to those threads.
 fn counts(machine: &MachineSnapshot, first_page: &str) -> Markup {
-    let count = |state: ThreadState| machine.summary.counts.get(state.name()).copied().filter(|count| *count > 0);
+    let MachineSummary { counts, shown, .. } = &*machine.summary;
+    let counts = if shown.is_empty() { counts } else { shown };
+    let count = |state: ThreadState| counts.get(state.name()).copied().filter(|count| *count > 0);
     let counts: Vec<(ThreadState, u64)> =
         ThreadState::ALL.into_iter().filter_map(|state| Some((state, count(state)?))).collect();
     html! {
@@ -135,9 +133,16 @@ fn threads_of(machines: &[MachineSnapshot]) -> Markup {
     }
 }
 
+/// The threads of a machine. A child thread is a part of its parent, unless it needs a person and its parent does not.
 fn rows_of(machine: &MachineSnapshot) -> Vec<(&MachineSnapshot, MachineThreadRow)> {
     let rows = machine.summary.threads.iter().filter_map(|row| MachineThreadRow::deserialize(row).ok());
-    rows.map(|row| (machine, row)).collect()
+    let rows: Vec<MachineThreadRow> = rows.collect();
+    let urgencies: HashMap<ThreadId, u8> = rows.iter().map(|row| (row.thread.clone(), urgency(row.state))).collect();
+    let is_part = |row: &MachineThreadRow| {
+        let above = row.parent_thread.as_ref().and_then(|parent| urgencies.get(parent));
+        above.is_some_and(|above| urgency(row.state) > 0 || *above == 0)
+    };
+    rows.into_iter().filter(|row| !is_part(row)).map(|row| (machine, row)).collect()
 }
 
 fn thread_row(machine: &MachineSnapshot, row: &MachineThreadRow) -> Markup {
@@ -147,16 +152,19 @@ fn thread_row(machine: &MachineSnapshot, row: &MachineThreadRow) -> Markup {
         li.row #{(machine.name) "-" (row.thread)} data-row=(row.thread) data-prefix=(machine.name.prefix()) tabindex="-1" {
             div.line {
                 (parts::state(row.state, row.pausing, row.outcome.as_deref()))
-                a.task data-open href={(machine.name.prefix()) "/threads/" (row.thread)} { (task.or(workflow).unwrap_or(row.thread.as_str())) }
+                div.what {
+                    a.task data-open href={(machine.name.prefix()) "/threads/" (row.thread)} { (parts::ticks(task.or(workflow).unwrap_or(row.thread.as_str()))) }
+                    @if let Some(why) = &row.why { span.why { (parts::ticks(&text::ellipsize(why.split(": uwf ").next().unwrap_or(why), WHY))) } }
+                }
                 span.facts {
-                    span.machine { (machine.name) @if !machine.is_connected { span.problem { " (not connected)" } } }
-                    @if let Some(workflow) = workflow { span.workflow { (workflow) } }
-                    @if let Some(role) = row.at_role.as_deref().or(row.role.as_deref()) { span.role { (role) } }
+                    span.workflow {
+                        (machine.name) @if !machine.is_connected { span.problem { " (not connected)" } }
+                        @for part in [workflow, row.at_role.as_deref().or(row.role.as_deref())].into_iter().flatten() { " · " (part) }
+                    }
                     @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
                     (parts::short_id(row.thread.as_str()))
                 }
             }
-            @if let Some(why) = &row.why { p.why { (parts::ticks(&text::ellipsize(why, WHY))) } }
         }
     }
 }

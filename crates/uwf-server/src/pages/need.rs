@@ -6,14 +6,15 @@ use uwf_core::text;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::settings::limit::{self, LimitReport};
+use uwf_engine::views::branches;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use super::forms::{self, ActionButton, FormSubject};
-use super::markdown::markdown;
 use super::parts;
 use super::values;
 use crate::api::answer::{self, QuestionWithSchema};
 use crate::app::AppState;
+use crate::markdown::markdown;
 
 /// Bytes shown of a goal or a text that a person decides about.
 const SHOWN: usize = 8 << 10;
@@ -22,8 +23,8 @@ const SHOWN: usize = 8 << 10;
 pub(super) enum OpenRequest {
     /// An answer to a question, or the output of the role.
     Answer(Box<QuestionWithSchema>),
-    /// An answer to a child thread.
-    Child(ThreadId),
+    /// An answer to a child thread, with its path if it is a branch.
+    Child(ThreadId, Option<String>),
     /// A higher limit.
     Lift(Box<LimitReport>),
     /// Another attempt by one of these agents.
@@ -39,7 +40,10 @@ impl OpenRequest {
                 let form = answer::form(now).ok()?;
                 Some(match form.asked.thread == now.thread.id {
                     true => OpenRequest::Answer(Box::new(form)),
-                    false => OpenRequest::Child(form.asked.thread),
+                    false => {
+                        let path = branches::path(now.thread.home(), &form.asked.thread);
+                        OpenRequest::Child(form.asked.thread, path)
+                    }
                 })
             }
             ThreadState::Limited if now.continues_at().is_some() => {
@@ -56,19 +60,29 @@ impl OpenRequest {
         }
     }
 
-    /// The action as a form; `key` is the key of a retry.
-    pub(super) fn action(&self, app: &AppState, about: FormSubject<'_>, key: &'static str) -> Markup {
-        let retry = ActionButton::new("retry", "Retry and run", key).and_run("Only retry", "Retrying");
+    /// Whether a person decides about the work of other roles.
+    pub(super) fn is_decision(&self) -> bool {
+        matches!(self, OpenRequest::Answer(form) if form.asked.question.is_none())
+    }
+
+    /// The action as a form; `key` is the key of a retry. `files` are the changed files that a person decides about.
+    pub(super) fn action(&self, app: &AppState, about: FormSubject<'_>, key: &'static str, files: &Markup) -> Markup {
+        let retry = ActionButton::new("retry", "Retry and run", key).and_run("Retry without running", "Retrying");
         match self {
             OpenRequest::Answer(form) => {
                 let asked = form.asked.question.as_ref();
                 let (text, options) =
                     (asked.map(|question| question.text.as_str()), asked.map(|question| &*question.options));
                 let question = forms::FormQuestion { text, options: options.unwrap_or_default(), schema: &form.schema };
-                html! { (context(form)) (forms::answer(app, about, &question)) }
+                html! { (context(form, files)) (forms::answer(app, about, &question)) }
             }
-            OpenRequest::Child(child) => html! {
-                p { "A child thread asks: " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } }
+            OpenRequest::Child(child, path) => html! {
+                p {
+                    a href={"/threads/" (child)} {
+                        @match path { Some(path) => (path), None => { "Child thread " (parts::short_id(child.as_str())) } }
+                    }
+                    " needs your answer."
+                }
             },
             OpenRequest::Lift(limits) => html! { div.actions { (lift(app, about, limits)) } },
             OpenRequest::Retry(agents) => html! {
@@ -80,23 +94,27 @@ impl OpenRequest {
     /// Name of the action in a list.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            OpenRequest::Answer(_) | OpenRequest::Child(_) => "Answer",
+            OpenRequest::Answer(_) | OpenRequest::Child(..) => "Answer",
             OpenRequest::Lift(_) => "Lift the limit",
             OpenRequest::Retry(_) => "Retry",
         }
     }
 }
 
-/// The role's goal and the newest step, which the person decides about.
-fn context(form: &QuestionWithSchema) -> Markup {
+/// The role's goal, the newest step and the changed files, which the person decides about.
+fn context(form: &QuestionWithSchema, files: &Markup) -> Markup {
     let goal = form.goal.trim();
     html! {
         div.decides {
             @if form.asked.question.is_none() && !goal.is_empty() { div.goal { (markdown(&text::without_end(goal, SHOWN), 3)) } }
+            @if let Some(task) = &form.task {
+                details open { summary { "Task" } div.text { (markdown(&text::without_end(task, SHOWN), 3)) } }
+            }
             @if let Some(step) = &form.last { (output_of(&form.asked.thread, step, form.asked.question.is_none())) }
             // A reviewer's verdict may be the newest step, and the text that it is about an earlier one.
             @if form.asked.question.is_none() {
                 @for step in &form.earlier { (output_of(&form.asked.thread, step, false)) }
+                (files)
             }
         }
     }
@@ -120,9 +138,9 @@ fn output_of(thread: &ThreadId, step: &Step, is_open: bool) -> Markup {
 fn agent_choice(agents: &[String], id: &str) -> Markup {
     html! {
         @if agents.len() > 1 {
-            label.inline for={"agent-" (id)} { "with" }
+            label.inline for={"agent-" (id)} { "Agent" }
             select #{"agent-" (id)} name="agent" {
-                option value="" { "the same agent" }
+                option value="" { "same as before" }
                 @for agent in agents { option value=(agent) { (agent) } }
             }
         }
@@ -143,10 +161,11 @@ fn lift(app: &AppState, about: FormSubject<'_>, limits: &LimitReport) -> Markup 
     };
     add("steps", "steps", of.max_steps, used.steps, "");
     add("time", "time", of.max_time, limits.age, "s");
-    add("tokens", "tokens", of.max_tokens, used.tokens, "");
+    add("tokens", "tokens", of.max_tokens, used.tokens.unwrap_or_default(), "");
     if let Some(limit) = of.max_cost {
-        let (now, higher) = (format!("{limit:.2}"), format!("{:.2}", limit.max(used.cost) * 1.5));
-        fields.push(LimitField { name: "cost", unit: "dollars", now, higher, is_reached: used.cost >= limit });
+        let cost = used.cost.unwrap_or_default();
+        let (now, higher) = (format!("{limit:.2}"), format!("{:.2}", limit.max(cost) * 1.5));
+        fields.push(LimitField { name: "cost", unit: "dollars", now, higher, is_reached: cost >= limit });
     }
     // A limit that is reached by the steps of children, for example, is not known here.
     let none_is_reached = fields.iter().all(|field| !field.is_reached);
@@ -157,7 +176,7 @@ fn lift(app: &AppState, about: FormSubject<'_>, limits: &LimitReport) -> Markup 
             details.optional { summary { "Other limits" } div.fields { @for field in &others { (field.input(false)) } } }
         }
     };
-    let button = ActionButton::new("limit", "Lift and run", "").and_run("Only lift", "Lifted");
+    let button = ActionButton::new("limit", "Lift and run", "").and_run("Lift without running", "Lifted");
     forms::form(app, about, &button, &fields)
 }
 

@@ -158,8 +158,8 @@ fn found_referrers(found: &NodeReferrers) -> Markup {
         (list(&nodes))
         @if nodes.is_empty() && found.threads.is_empty() && found.names.is_empty() { p { "Nothing was found." } }
         p.small.quiet {
-            @if found.is_whole { "All " (parts::many(found.looked_at, "node")) " were looked at." }
-            @else { "The search ended early: " (found.looked_at) " of " (parts::many(found.of, "node")) " were looked at." }
+            @if found.is_whole { "Searched all " (parts::many(found.looked_at, "node")) "." }
+            @else { "Searched " (found.looked_at) " of " (parts::many(found.of, "node")) "." }
         }
     }
 }

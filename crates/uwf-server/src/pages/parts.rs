@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use uwf_core::spending::TokenSums;
+use uwf_core::text::{ellipsize, one_line};
 use uwf_core::view;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
@@ -52,7 +53,7 @@ pub(crate) fn thread_line(row: &ThreadRow, workflow: &str, href: &str, task: &st
             (state(row.state, row.pausing, row.outcome.as_deref()))
             div.what { a.task data-open href=(href) { (ticks(task)) } }
             span.facts {
-                span { (workflow) }
+                span.workflow { (workflow) }
                 @if let Some(changed) = row.changed_at { (ago(changed)) }
                 (short_id(row.thread.as_str()))
             }
@@ -86,7 +87,22 @@ pub(crate) fn duration(ms: u64) -> String {
         0..10 => format!("{}.{} s", seconds, ms % 1000 / 100),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02} h", seconds / 3600, seconds % 3600 / 60),
+        3600..86_400 => format!("{}:{:02} h", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// Characters of an agent's command line.
+const COMMAND: usize = 32;
+
+/// An agent in a line of facts: its alias, or the beginning of its command line. The tooltip has both in full.
+pub(crate) fn agent(command: &str, alias: Option<&str>) -> Markup {
+    let full = view::agent_name(command, alias);
+    html! {
+        @match alias {
+            Some(alias) => span title=(full) { (alias) },
+            None => code title=(full) { (ellipsize(&one_line(command), COMMAND)) },
+        }
     }
 }
 

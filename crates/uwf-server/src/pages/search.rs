@@ -32,14 +32,14 @@ use crate::machines::name::MachineName;
 use crate::named::{self, ThreadOrNodeId};
 use crate::url::encoded;
 
-/// How long texts are searched at first, so that the page appears at once.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long texts are searched at first, so that the page appears soon.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long texts are searched if a person asks for more.
 const MORE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Threads and workflows that are searched even if the time is up, so that a busy machine finds the newest ones.
-const AT_LEAST: usize = 20;
+const AT_LEAST: usize = 50;
 
 /// Length from which a possible hash counts as one; a shorter one is more often a word.
 const HASH_LIKE: usize = 6;
@@ -54,9 +54,9 @@ pub(super) fn routes() -> Router<AppState> {
 /// `GET /api/gateway/search`: the results of a search here, for the search of a gateway.
 async fn for_gateway(
     State(app): State<AppState>,
-    Query(SearchQuery { q, more }): Query<SearchQuery>,
+    Query(SearchQuery { q, more, from }): Query<SearchQuery>,
 ) -> Result<Json<DrawnSearch>, HttpFailure> {
-    Ok(Json(drawn(&app, q.trim(), !more.is_empty()).await?))
+    Ok(Json(drawn(&app, q.trim(), SearchExtent::new(&more, &from)).await?))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -65,14 +65,31 @@ struct SearchQuery {
     q: String,
     /// If set to anything, search longer.
     more: String,
+    /// Number of the newest threads to skip, which were searched before; then the search is longer.
+    from: String,
+}
+
+/// The threads that a search looks at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SearchExtent {
+    /// Number of the newest threads to skip.
+    from: usize,
+    patience: Duration,
+}
+
+impl SearchExtent {
+    fn new(more: &str, from: &str) -> SearchExtent {
+        let from = from.parse().unwrap_or(0);
+        SearchExtent { from, patience: if from > 0 || !more.is_empty() { MORE_PATIENCE } else { PATIENCE } }
+    }
 }
 
 async fn search(
     State(app): State<AppState>,
-    Query(SearchQuery { q, more }): Query<SearchQuery>,
+    Query(SearchQuery { q, more, from }): Query<SearchQuery>,
 ) -> Result<Response, HttpFailure> {
     let text = q.trim().to_owned();
-    let own = drawn(&app, &text, !more.is_empty()).await?;
+    let own = drawn(&app, &text, SearchExtent::new(&more, &from)).await?;
     let machines = match app.gateway() {
         Some(gateway) if !text.is_empty() => lists::searches(&app, gateway, &text, !more.is_empty()).await?,
         _ => Vec::new(),
@@ -88,22 +105,24 @@ async fn search(
     Ok(DashboardPage::new(title, NavSection::None, body(&text, &own, &machines)).into_response(&app))
 }
 
-/// Searches the threads and workflows of this server; `is_long` searches for longer.
+/// Searches the threads and workflows of this server.
 ///
 /// # Errors
 /// Failures to read the registry and the list of threads.
-pub(crate) async fn drawn(app: &AppState, text: &str, is_long: bool) -> Result<DrawnSearch, HttpFailure> {
+pub(crate) async fn drawn(app: &AppState, text: &str, extent: SearchExtent) -> Result<DrawnSearch, HttpFailure> {
     if text.is_empty() {
         return Ok(DrawnSearch::default());
     }
-    let (asked, patience) = (text.to_owned(), if is_long { MORE_PATIENCE } else { PATIENCE });
-    let found = app.read(move |home| SearchResults::find_in_root(home, &asked, patience)).await?;
+    let asked = text.to_owned();
+    let found = app.read(move |home| SearchResults::find_in_root(home, &asked, extent)).await?;
     let (searched, all) = found.searched;
+    let SearchExtent { from, .. } = extent;
     let html = html! {
         (results(&found))
         p.small.quiet {
-            "Searched " (parts::grouped(searched)) " of " (parts::many(all, "thread")) ". "
-            @if searched < all && !is_long { a.button href={ "/search?q=" (encoded(text)) "&more=1" } { "Continue" } }
+            @if from > 0 { "Searched threads " (parts::grouped(from + 1)) " to " (parts::grouped(searched)) " of " (parts::grouped(all)) ". " }
+            @else { "Searched " (parts::grouped(searched)) " of " (parts::many(all, "thread")) ". " }
+            @if searched < all { a.button rel="next" href={ "/search?q=" (encoded(text)) "&from=" (searched) } { "Continue" } }
         }
     };
     Ok(DrawnSearch { straight_to: found.straight_to, html: html.0 })
@@ -120,7 +139,7 @@ struct SearchResults {
     /// Roles, each with its workflow.
     roles: Vec<(String, String)>,
     threads: Vec<ThreadMatch>,
-    /// Number of threads that were searched, and of all threads.
+    /// Number of threads that were searched, with those before, and of all threads.
     searched: (usize, usize),
 }
 
@@ -132,7 +151,7 @@ struct ThreadMatch {
 }
 
 impl SearchResults {
-    fn find_in_root(home: &Home, text: &str, patience: Duration) -> Result<SearchResults, HttpFailure> {
+    fn find_in_root(home: &Home, text: &str, extent: SearchExtent) -> Result<SearchResults, HttpFailure> {
         let named = text.bytes().all(is_symbol).then(|| named::thread_or_node(home, text).ok()).flatten();
         let named = named.filter(|named| exists(home, named));
         // Only one hash in a hundred has no digit, and no word is the hash of a stored node.
@@ -144,14 +163,14 @@ impl SearchResults {
         let registry = registry::read(home)?;
         let mut words = SearchWords::new(text);
         let is_in = |text: &str| words.are_in(text);
-        let workflows = registry.keys().filter(|name| is_in(name)).cloned().collect();
-        let mut found = SearchResults {
-            named,
-            workflows,
-            roles: roles(home, &registry, is_in, patience),
-            ..SearchResults::default()
-        };
-        found.add_threads(home, &registry, &mut words, patience)?;
+        let mut found = SearchResults::default();
+        // The rest of a search has only threads.
+        if extent.from == 0 {
+            let workflows = registry.keys().filter(|name| is_in(name)).cloned().collect();
+            let roles = roles(home, &registry, is_in, extent.patience);
+            found = SearchResults { named, workflows, roles, ..found };
+        }
+        found.add_threads(home, &registry, &mut words, extent)?;
         Ok(found)
     }
 
@@ -161,19 +180,19 @@ impl SearchResults {
         home: &Home,
         registry: &Registry,
         words: &mut SearchWords,
-        patience: Duration,
+        SearchExtent { from, patience }: SearchExtent,
     ) -> Result<(), HttpFailure> {
         let deadline = Instant::now() + patience;
         let rows = list::list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows;
         let mut names = WorkflowNames::from_registry(registry);
-        self.searched = (0, rows.len());
-        for row in rows {
+        self.searched = (from.min(rows.len()), rows.len());
+        for row in rows.into_iter().skip(from) {
             // The newest threads are searched in any case, so that a busy machine finds them.
-            let is_late = self.searched.0 >= AT_LEAST && Instant::now() >= deadline;
+            let is_late = self.searched.0 >= from + AT_LEAST && Instant::now() >= deadline;
             if is_late || self.threads.len() == LISTED {
                 break;
             }
-            let until = if self.searched.0 < AT_LEAST { deadline + MORE_PATIENCE } else { deadline };
+            let until = if self.searched.0 < from + AT_LEAST { deadline + MORE_PATIENCE } else { deadline };
             self.searched.0 += 1;
             let workflow = row.workflow.and_then(|workflow| names.name(home, workflow)).unwrap_or_default();
             if let Some(found) = words.find_in(home, &row, &workflow, until) {
@@ -234,7 +253,7 @@ fn body(text: &str, own: &DrawnSearch, machines: &[(MachineName, Option<DrawnSea
                     h2 { "On " a href={ (machine.prefix()) "/" } { (machine) } }
                     @match found {
                         Some(found) => (PreEscaped(&found.html)),
-                        None => p.quiet { "It is not connected, or slow." },
+                        None => p.quiet { "Not connected, or not responding." },
                     }
                 }
             }
@@ -275,7 +294,9 @@ fn results(found: &SearchResults) -> Markup {
         }
         section #threads {
             h2 { "Threads" }
-            @if found.threads.is_empty() { p.quiet { "No threads match." } }
+            @if found.threads.is_empty() {
+                p.quiet { @if found.searched.0 < found.searched.1 { "Nothing was found yet." } @else { "No threads match." } }
+            }
             ul.rows {
                 @for ThreadMatch { row, workflow, found: FoundThread { task, matches } } in &found.threads {
                     li.row data-row=(row.thread) tabindex="-1" {

@@ -89,7 +89,7 @@ async fn page(
             let view = StepView::read_step(&now, &config, at);
             Ok(StepPage {
                 path: format!("/threads/{id}/steps/{hash}"),
-                title: format!("{}. {}", view.at.step.index, view.at.step.role),
+                title: format!("{}. {} · {}", view.at.step.index, view.at.step.role, view.task),
                 may_go_on: view.at.after.is_none() && !now.has_ended(),
                 body: body(home, &view, &asked, (&cwd, can_change)),
             })
@@ -106,6 +106,8 @@ async fn page(
 /// Contents of a step's page.
 struct StepView {
     at: StepAt,
+    /// The beginning of the thread's task.
+    task: String,
     /// The thread's start.
     start: NodeHash,
     /// Node of its output.
@@ -127,6 +129,7 @@ impl StepView {
         let detail = detail.filter(|detail| NodeKind::from_type_hash(detail.type_hash) == Some(NodeKind::ReactSession));
         let session = detail.as_ref().and_then(|node| nodes::payload::<ReactSession>(at.step.detail, node).ok());
         StepView {
+            task: texts::first_line(&now.thread.start.prompt),
             start: now.thread.start_hash,
             output: nodes::step_node(store, at.step.hash).ok().map(|(step, _)| step.output),
             is_resumed: detail.is_some_and(|node| node.payload["resumed"] == true),
@@ -185,12 +188,12 @@ fn body(home: &Home, view: &StepView, asked: &StepQuery, (cwd, can_change): (&Fi
         }
         (changed_files(home, view, !asked.patch.is_empty(), cwd))
         (reasons(home, view))
-        (obtained::obtained(home, view))
         @if let Some(session) = &view.session {
-            (prompt::prompt(home, &view.at, session))
             (turns::turns(home, session, first_turn))
-            (attempts::attempts(home, session))
+            (prompt::prompt(home, &view.at, session))
         }
+        (obtained::obtained(home, view))
+        @if let Some(session) = &view.session { (attempts::attempts(home, session)) }
     }
 }
 
@@ -210,7 +213,7 @@ fn head(view: &StepView, can_change: bool) -> Markup {
     html! {
         header #head {
             nav.trail aria-label="Where this is" {
-                a href=(thread_path) { (workflow_name.clone().unwrap_or_else(|| workflow.to_string())) " " (parts::short_id(thread.as_str())) }
+                a href=(thread_path) title={(workflow_name.clone().unwrap_or_else(|| workflow.to_string())) " " (thread)} { (view.task) }
                 span.quiet { "step " (step.index) " of " (steps) }
                 @if let Some(before) = before { a rel="prev" href=(at(before)) data-key="[" { "‹ previous" } }
                 @if let Some(after) = after { a rel="next" href=(at(after)) data-key="]" { "next ›" } }

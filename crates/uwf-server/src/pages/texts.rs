@@ -1,11 +1,10 @@
 //! Texts of any length on a page. Long texts are cut and link to the complete text.
 
+use crate::markdown::{self, in_one_line};
 use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::Value;
-use uwf_core::text::{ellipsize, one_line};
-
-use super::markdown;
+use uwf_core::text::ellipsize;
 
 /// Bytes shown of a text.
 pub(crate) const SHOWN: usize = 20_000;
@@ -52,7 +51,7 @@ fn header(text: &str) -> (&str, &str) {
 /// The first line of a text, shortened and without the marks of a heading. It represents the text.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.lines().map(|line| line.trim_start_matches(['#', ' ', '-'])).find(|line| !line.trim().is_empty());
-    let line = one_line(line.unwrap_or("(empty)")).replace('`', "");
+    let line = in_one_line(line.unwrap_or("(empty)")).replace('`', "");
     ellipsize(&line, TITLE).into_owned()
 }
 

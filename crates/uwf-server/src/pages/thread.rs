@@ -1,13 +1,20 @@
 //! `/threads/ID`: a thread with its graph and steps, the running attempt, the reason for its state, and the possible actions.
 
 mod branches;
+mod child_work;
+mod current;
+mod current_row;
+mod excerpt;
 mod fork_choices;
 mod fork_form;
 mod forks;
 mod labels;
+mod nested;
 mod now;
 mod pull_requests;
 mod read;
+mod reason;
+mod role_sums;
 mod steps;
 mod time_bars;
 
@@ -26,16 +33,19 @@ use uwf_engine::thread::state::ThreadState;
 use self::read::ThreadView;
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
-use super::markdown::markdown;
 use super::need::OpenRequest;
 use super::{files, parts, texts};
 use crate::api;
 use crate::app::AppState;
 use crate::failure::HttpFailure;
+use crate::markdown::{in_one_line, markdown};
 use crate::respond::wants_json;
 
-/// Longest task, in characters, to serve as the title; a longer one also appears in full below.
+/// Characters of a task in the title of the tab.
 const TITLE: usize = 90;
+
+/// Characters of a task's first line in the heading. A longer task, and one with more lines, is also below in full.
+const HEADING: usize = 320;
 
 pub(super) fn routes() -> Router<AppState> {
     Router::new().route("/threads/{thread}", get(thread))
@@ -46,6 +56,8 @@ pub(super) fn routes() -> Router<AppState> {
 #[serde(default)]
 struct ThreadQuery {
     from: String,
+    /// Whether to show the changed files; any value.
+    patch: String,
 }
 
 async fn thread(state: State<AppState>, path: Path<String>, query: Query<ThreadQuery>, headers: HeaderMap) -> Response {
@@ -60,27 +72,34 @@ async fn page(
     Path(typed): Path<String>,
     Query(asked): Query<ThreadQuery>,
 ) -> Result<Response, HttpFailure> {
-    let from = asked.from.parse::<usize>().ok();
+    let (from, has_patch) = (asked.from.parse::<usize>().ok(), !asked.patch.is_empty());
     let (memory, cwd) = (app.memory(), app.cwd().to_owned());
     let asked = typed.clone();
-    let shown = match app.read(move |home| ThreadView::read(home, &memory, (&asked, &cwd), from)).await {
-        Ok(shown) => shown,
+    let read = app.read(move |home| {
+        let shown = ThreadView::read(home, &memory, (&asked, &cwd), from)?;
+        let changed = if has_patch || shown.is_decision() { shown.changed_files(home, &cwd) } else { None };
+        Ok((shown, changed))
+    });
+    let (shown, changed) = match read.await {
+        Ok(read) => read,
         Err(failure) => return damaged(&app, &typed, failure).await,
     };
     let status = &shown.status;
-    let title = text::ellipsize(&text::one_line(&status.task), TITLE).into_owned();
+    let title = text::ellipsize(&in_one_line(&status.task).replace('`', ""), TITLE).into_owned();
     let attempt = status.last_attempt.as_deref();
     let about = FormSubject { thread: &status.thread, head: status.head, attempt, back: None };
     let body = html! {
-        (head(&shown, &title))
+        (head(&shown))
         (actions(&app, about, &shown))
-        (needs(&app, about, &shown))
+        @let is_decision = shown.is_decision();
+        @let decided = changed.as_ref().filter(|_| is_decision).map(files::folded).unwrap_or_default();
+        (needs(&app, about, &shown, &decided))
+        @if let Some(changed) = changed.as_ref().filter(|_| !is_decision) { (files::section(changed, "Files changed")) }
         (forks::forks(&shown))
-        @if let Some(now) = &shown.now { (now::now(now, status, shown.running_group().is_some())) }
-        @if let Some(group) = shown.running_group() { (branches::running(group)) }
+        @if let Some(now) = &shown.now { (now::now(now, status, shown.running_group())) }
         div.split {
-            (graph(&shown))
             (steps::steps(&shown))
+            (graph(&shown))
         }
         (facts(&shown))
     };
@@ -116,8 +135,10 @@ async fn damaged(app: &AppState, typed: &str, failure: HttpFailure) -> Result<Re
     Ok(DashboardPage::new("Damaged thread", NavSection::Threads, body).into_response(app))
 }
 
-fn head(shown: &ThreadView, title: &str) -> Markup {
+fn head(shown: &ThreadView) -> Markup {
     let status = &shown.status;
+    let task = status.task.trim();
+    let first = in_one_line(task.lines().next().unwrap_or_default());
     let elapsed = status.started_at.map(|begun| {
         let end = if status.done { status.changed_at } else { None };
         end.unwrap_or_else(ids::now_ms).saturating_sub(begun)
@@ -125,15 +146,15 @@ fn head(shown: &ThreadView, title: &str) -> Markup {
     html! {
         header.thread-head {
             p.quiet.crumbs { a href="/" { "Threads" } " / " a href={"/workflows/" (status.workflow)} { (shown.workflow_name) } }
-            h1 { (parts::ticks(title)) }
+            h1 { (parts::ticks(&text::ellipsize(&first, HEADING))) }
             p.facts {
                 (parts::state(status.state, status.pausing, status.outcome.as_deref()))
                 span { (parts::many(status.steps, "step")) }
                 @if let Some(elapsed) = elapsed { span { (parts::duration(elapsed)) } }
                 @if let Some(tokens) = shown.spent.as_ref().and_then(|spent| parts::tokens(&spent.tokens)) { span { (tokens) " tokens" } }
                 @if let Some(money) = shown.spent.as_ref().and_then(SpendingTotals::known_cost) { span { (money) } }
-                @if let Some((start, sums)) = shown.files {
-                    a href={"/compare/" (start) ".." (status.head) "?patch=1#files"} { (files::in_words(sums)) }
+                @if let Some((_, sums)) = shown.files.filter(|(_, sums)| sums.files > 0) {
+                    a href=(if shown.is_decision() { "#files" } else { "?patch=1#files" }) { (files::in_words(sums)) }
                 }
                 (pull_requests::links(&shown.steps))
                 @if let Some(changed) = status.changed_at { span { "changed " (parts::ago(changed)) } }
@@ -146,7 +167,7 @@ fn head(shown: &ThreadView, title: &str) -> Markup {
                     a href={"/threads/" (parent)} { (parts::short_id(parent.as_str())) } "."
                 }
             }
-            @if text::one_line(&status.task).chars().count() > TITLE || status.task.trim().contains('\n') {
+            @if first.chars().count() > HEADING || task.contains('\n') {
                 details #task { summary { "The whole task" } div.text { (markdown(&status.task, 2)) } }
             }
             @if let Some(input) = &status.input {
@@ -182,8 +203,8 @@ fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup
     }
 }
 
-/// Why the thread does not continue, and the possible actions.
-fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
+/// Why the thread does not continue, and the possible actions. `files` are the changed files that a person decides about.
+fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView, files: &Markup) -> Markup {
     let status = &shown.status;
     // The form already shows the question.
     let has_form = matches!(shown.need, Some(OpenRequest::Answer(_)));
@@ -196,7 +217,7 @@ fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup {
                 h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { ", " (parts::ago(since)) } } }
                 @if let Some(why) = why { p { (why) } }
                 @if !status.hints.is_empty() { ul { @for hint in &status.hints { li { (parts::message(hint)) } } } }
-                @if let Some(need) = &shown.need { (need.action(app, about, "s")) }
+                @if let Some(need) = &shown.need { (need.action(app, about, "s", files)) }
             }
         }
         @if status.done && status.why.as_deref().is_some_and(|why| why != "end") {

@@ -275,12 +275,13 @@ fn names_come_and_go_in_order() {
             let is_kept = u64::from(store.newest(&name).unwrap().is_some());
             let unknown = of(&tally.unknown);
             let fits = |one: u64, other: u64| one.abs_diff(other) <= unknown;
-            let told =
+            let counts =
                 format!("{kind:?} {name}: {created} {removed} {forgotten} {is_live} {is_kept}, {unknown} unknown");
-            assert!(fits(created, removed + is_live), "{told}");
+            assert!(fits(created, removed + is_live), "{counts}");
             // One that is forgotten, created and removed during the call that forgets it is forgotten by nobody.
-            assert!(fits(forgotten + is_kept, removed) || forgotten + is_kept + 1 == removed, "{told}");
-            assert!(unknown < created, "{told}");
+            let known = forgotten + is_kept;
+            assert!(known <= removed + unknown && removed <= known + unknown + 1, "{counts}");
+            assert!(unknown < created, "{counts}");
             assert!(created > 1, "{kind:?} {name} had one life only");
         }
         let live = HeadBackend::list(&store).unwrap().len();

@@ -80,10 +80,12 @@ fn groups() -> Groups {
 /// The group of what the code of a file says.
 fn group_of(file: &Path) -> &'static str {
     let path = file.to_string_lossy();
-    match () {
-        () if path.contains("uwf-core/src/prompt") || path.ends_with("agent-kit/src/mcp.rs") => "prompts",
-        () if path.contains("uwf-server/src/pages") => "pages",
-        () => "messages",
+    if path.contains("uwf-core/src/prompt") || path.ends_with("agent-kit/src/mcp.rs") {
+        "prompts"
+    } else if path.contains("uwf-server/src/pages") {
+        "pages"
+    } else {
+        "messages"
     }
 }
 

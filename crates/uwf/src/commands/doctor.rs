@@ -128,5 +128,12 @@ fn project_config(context: &CommandContext) -> Vec<DoctorFinding> {
             None => finding,
         }
     };
-    files.into_iter().map(finding).collect()
+    let mut findings: Vec<DoctorFinding> = files.into_iter().map(finding).collect();
+    // One file may be valid only with another that is ignored.
+    if findings.iter().all(|finding| finding.status != DoctorStatus::Fail)
+        && let Err(error) = project::checked_config(&context.home, &context.cwd)
+    {
+        findings.push(DoctorFinding::of_error(CHECK, &error));
+    }
+    findings
 }

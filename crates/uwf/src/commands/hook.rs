@@ -10,7 +10,7 @@ use clap_complete::engine::ArgValueCompleter;
 use json_cas::nearest::did_you_mean;
 use serde_json::json;
 use uwf_core::config::{HookConfig, HookStart};
-use uwf_core::input::{InputRequest, InputValues};
+use uwf_core::input::{InputDoor, InputRequest, InputValues};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::verbs::hook::HookedStart;
 
@@ -109,7 +109,7 @@ fn start_arguments(name: &str, hook: &HookStart, planned: HookedStart) -> (Threa
         true => StartFollowUp::Steps { until: None, steps: None },
         false => StartFollowUp::Nothing,
     };
-    (ThreadTask { prompt, input: InputRequest { values, set: Vec::new() } }, options, follows)
+    (ThreadTask { prompt, input: InputRequest { values, set: Vec::new(), door: InputDoor::Hook } }, options, follows)
 }
 
 /// Parses a header; its name in lower case.

@@ -232,7 +232,7 @@ impl McpToolArgument {
             McpToolArgument::Task => commands.option_schema(command, PROMPT),
             McpToolArgument::Input => json!({
                 "type": "object",
-                "description": "Values of the workflow's input by name, if it has one; `workflows` lists the workflows.",
+                "description": "Values of the workflow's input by name, if it has one; `workflows` lists them as `inputs`.",
             }),
             McpToolArgument::Labels => json!({
                 "type": "object",

@@ -247,6 +247,7 @@ fn start(context: &CommandContext, name: &str) -> CommandResult {
             let root = context.home.root();
             let error = std::process::Command::new(context.home.bin())
                 .args(["run", thread.as_str()])
+                .args(context.printer.format_arguments())
                 // No question at this terminal: it waits, as in every run by the timer.
                 .stdin(std::process::Stdio::null())
                 .env(ROOT_VARIABLES[0], root)
@@ -269,7 +270,9 @@ fn left_out_in_words(times: u64) -> String {
 /// Parses the name of a schedule.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = text.chars().all(|symbol| symbol.is_ascii_alphanumeric() || "-_.".contains(symbol));
-    (is_plain && (1..=100).contains(&text.len()))
-        .then(|| text.to_owned())
-        .ok_or_else(|| "a name has letters, digits, `-`, `_` and `.`, at most 100".to_owned())
+    // The timer's command would read it as an option.
+    let is_option = text.starts_with('-');
+    (is_plain && !is_option && (1..=100).contains(&text.len())).then(|| text.to_owned()).ok_or_else(|| {
+        "a name has letters, digits, `-`, `_` and `.`, at most 100, and does not begin with `-`".to_owned()
+    })
 }

@@ -111,11 +111,18 @@ impl CommandReport for SetupReport {
             Some(agent) => text.push_str(&format!("default agent: {}\n", style::bold(agent))),
             None => text.push_str("no default agent; `uwf setup --agent AGENT` sets one\n"),
         }
-        let answer = self.may_run_commands.map(|may_run| if may_run { "may" } else { "must not" });
+        let answer = self.may_run_commands.map(|may_run| if may_run { "may" } else { "may not" });
         if let Some(answer) = answer {
             let undecided = self.undecided.join(", ");
-            let except = if undecided.is_empty() { String::new() } else { format!("; not decided for {undecided}") };
+            let except = if undecided.is_empty() {
+                String::new()
+            } else {
+                format!(", except {undecided}, which uwf can't configure")
+            };
             text.push_str(&format!("agents {answer} run commands{except}\n"));
+        }
+        if self.may_run_commands == Some(false) {
+            text.push_str("to change that: `uwf setup --may-run-commands yes`\n");
         }
         let written = if self.changed { "written to" } else { "nothing new for" };
         text.push_str(&format!("{written} {}\n", self.config_path));
@@ -190,6 +197,9 @@ fn save(
     let configured = config_file::change(home, &changes, &judge)?;
     let undecided = answers.undecided(known.config);
     undecided.iter().for_each(|(_, why)| context.printer.warn(why));
+    if answers.may_run_commands == Some(false) {
+        answers.lost_without_commands(known.config).iter().for_each(|lost| context.printer.warn(lost));
+    }
     let may_run_commands = answers.may_run_commands;
     for problem in &configured.warnings {
         context.printer.warn(&problem.message);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use json_cas::NodeHash;
 use serde_json::{Value, json};
 use uwf_core::config::NtfyConfig;
+use uwf_core::secret_search::SHORTEST;
 use uwf_core::text::{beginning, ellipsize};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
@@ -58,7 +59,7 @@ impl NtfyTopic {
             check(topic)?;
         }
         if replies.as_ref() == Some(&topic) {
-            return Err(CommandError::new(ErrorKind::Config, "`replies` of `ntfy` is its `topic`")
+            return Err(CommandError::new(ErrorKind::Config, "`topic` and `replies` of `ntfy` are one topic")
                 .hint("name another topic for replies: uwf would take its own messages for answers"));
         }
         let token = |name: &Option<String>| name.as_ref().map(|name| settings::variable(home, name)).transpose();
@@ -130,10 +131,12 @@ impl NtfyTopic {
         sent.map_err(|error| self.without_topics(&error.to_string()))
     }
 
-    /// A message without the topics, which may be secret.
+    /// A message without the topics, which may be secret. A short one could be part of any word.
     fn without_topics(&self, text: &str) -> String {
         let topics = std::iter::once(&self.topic).chain(&self.replies).chain(&self.reply_token);
-        topics.fold(text.to_owned(), |text, topic| text.replace(topic.as_str(), "…"))
+        topics
+            .filter(|topic| topic.len() >= SHORTEST)
+            .fold(text.to_owned(), |text, topic| text.replace(topic.as_str(), "…"))
     }
 
     /// Receives replies. Returns when the server refuses access.
@@ -196,7 +199,8 @@ impl NtfyTopic {
     fn parsed(&self, line: &str) -> Option<(String, Option<ReceivedReply>)> {
         let message: Value = serde_json::from_str(line).ok()?;
         let text = |key: &str| message.get(key).and_then(Value::as_str);
-        let id = text("id").filter(|id| is_name(id) && text("event") == Some("message"))?;
+        // An id has the symbols of a topic.
+        let id = text("id").filter(|id| NtfyConfig::is_topic(id) && text("event") == Some("message"))?;
         let (question, content) = parsed_reply(text("message").unwrap_or_default());
         let (source, by) = (self.source.clone().unwrap_or_default(), self.author.clone());
         let is_own = text("title") == Some("uwf");
@@ -223,13 +227,8 @@ fn parsed_reply(message: &str) -> (QuestionName, ReplyContent) {
 }
 
 /// Whether a text can be a topic or an id, and so a part of a URL.
-fn is_name(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
-}
-
 fn check(topic: &str) -> Result<(), CommandError> {
-    match is_name(topic) {
+    match NtfyConfig::is_topic(topic) {
         true => Ok(()),
         false => Err(CommandError::new(ErrorKind::Config, "a topic of `ntfy` is not valid")
             .hint("a topic has up to 64 letters, digits, `-` and `_`")),

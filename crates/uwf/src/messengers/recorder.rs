@@ -182,7 +182,13 @@ impl<'c> ReplyRecorder<'c> {
                 Ok(_) => ReplyOutcome::Later(message),
                 Err(error) => self.refused(reply, &error),
             },
-            Some(41 | 64 | 65 | 69 | 78) => ReplyOutcome::Refused(format!("Not recorded: {message}")),
+            Some(41 | 64 | 65 | 69 | 78) => {
+                let hints = report.pointer("/error/hints").and_then(Value::as_array).into_iter().flatten();
+                // A person at a phone runs no commands.
+                let hints = hints.filter_map(Value::as_str).filter(|hint| !hint.contains("`uwf "));
+                let lines = [format!("Not recorded: {message}")].into_iter().chain(hints.map(str::to_owned));
+                ReplyOutcome::Refused(lines.collect::<Vec<_>>().join("\n"))
+            }
             _ => ReplyOutcome::Later(message),
         }
     }
@@ -251,7 +257,7 @@ impl<'c> ReplyRecorder<'c> {
             ReplyOutcome::Refused(text) | ReplyOutcome::Answered(text) => (text, false),
         };
         self.later.remove(path);
-        printer.talk(&format!("{code}: {} answers: {response}", reply.by));
+        printer.talk(&format!("{code}, answered by {}: {response}", reply.by));
         // The answer counts, even if the person gets no response.
         self.files.forget(path)?;
         if let Some(messenger) = self.messenger(reply, sent) {

@@ -11,7 +11,7 @@ use crate::error::CommandError;
 pub(super) fn variable(home: &Home, name: &str) -> Result<String, CommandError> {
     let value = env_file::value_of(name, &env_file::read(&home.env_file())?).map(|value| value.trim().to_owned());
     value.filter(|value| !value.is_empty()).ok_or_else(|| {
-        CommandError::new(ErrorKind::Config, format!("{name} is not set, which `notify` needs"))
+        CommandError::new(ErrorKind::Config, format!("`notify` needs the variable {name}, which is not set"))
             .hint(format!("put it into the environment or into .env: {name}=…"))
     })
 }

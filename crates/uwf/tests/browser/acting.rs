@@ -33,6 +33,11 @@ fn a_person_answers_on_the_first_page() {
 }
 
 #[test]
+fn message_on_a_phone_covers_nothing_needed() {
+    act("tells_on_a_phone", |it| json!({ "thread": it.waiting }));
+}
+
+#[test]
 fn a_person_answers_with_keys_only() {
     let showcase = act("answers_with_keys", |it| json!({ "thread": it.waiting }));
     assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));

@@ -45,6 +45,46 @@ def answers(browser):
     until("it has run to its end", lambda: page.reload() and page.locator(f"#done #t-{thread}").count() == 1)
 
 
+# Parts of the notice that a person cannot see or use, and controls that it covers.
+COVERED = """() => {
+  const notice = document.querySelector('#notice');
+  const box = notice.getBoundingClientRect();
+  const meets = (it) => it.width && it.height && it.left < box.right && it.right > box.left && it.top < box.bottom && it.bottom > box.top;
+  return [...document.querySelectorAll('a, button, summary, input, select, textarea')]
+    .filter((it) => !notice.contains(it) && meets(it.getBoundingClientRect())).map((it) => it.textContent.trim() || it.tagName);
+}"""
+
+
+def tells_on_a_phone(browser):
+    """On a phone, a message is whole, readable, announced, over nothing that has the focus, and gone after its time."""
+    thread = browser.scenario["thread"]
+    page = browser.context("narrow").new_page()
+    page.goto("/")
+    notice = page.locator("#notice")
+    assert (notice.get_attribute("role"), notice.get_attribute("aria-live")) == ("status", "polite")
+    assert not notice.is_visible() and notice.inner_text() == "", "a screen reader announces what comes into an empty region"
+    row = page.locator(f"#t-{thread}")
+    row.locator("summary", has_text="Answer").click()
+    row.get_by_label("yes", exact=True).check()
+    row.get_by_role("button", name="Answer and run").click()
+    until("it says so", lambda: "Answered." in notice.inner_text())
+    said = page.evaluate("performance.now()")
+    box = notice.bounding_box()
+    assert box["x"] >= 8 and box["x"] + box["width"] <= 390 - 8, f"not whole: {box}"
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 844 - 8, f"not whole: {box}"
+    cut = notice.evaluate("(it) => it.scrollWidth > it.clientWidth || it.scrollHeight > it.clientHeight")
+    size = notice.evaluate("(it) => parseFloat(getComputedStyle(it).fontSize)")
+    assert not cut and size >= 13, f"{size} pixels, cut off: {cut}"
+    focused = page.evaluate("document.activeElement.closest('[data-row]')?.getBoundingClientRect().bottom ?? 0")
+    assert 0 < focused <= box["y"], f"it is over the row with the focus: {focused}, {box}"
+    # A person can read the rest of the page: at its end, nothing is below the message.
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    assert page.evaluate(COVERED) == [], "it is over what one needs"
+    browser.check(page, "notice-narrow")
+    until("it is gone", lambda: not notice.is_visible(), 15)
+    assert page.evaluate("performance.now()") - said >= 4000, "it can be read before it goes"
+
+
 def answers_with_keys(browser):
     """The form of a row opens by a key, and Ctrl+Enter sends it."""
     thread = browser.scenario["thread"]
@@ -65,9 +105,10 @@ def refuses_a_stale_answer(browser):
     row.get_by_label("no", exact=True).check()
     row.locator("textarea").fill("Too late.")
     assert browser.uwf("thread", "answer", thread, "--data", '{"out": false}') == 0
-    row.get_by_role("button", name="Only answer").click()
+    row.get_by_role("button", name="Answer without running").click()
     until("it is refused", lambda: page.locator("textarea[readonly]").count())
-    assert "Too late." in [it.input_value() for it in page.locator("textarea").all()]
+    # A live update may replace the form between the two looks.
+    until("the typed text is shown", lambda: "Too late." in [it.input_value() for it in page.locator("textarea").all()])
     browser.problems = [it for it in browser.problems if "409" not in it]
 
 
@@ -77,7 +118,7 @@ def answers_on_its_page(browser):
     form = page.locator("#needs form[action$='/answer']")
     form.get_by_label("no", exact=True).check()
     form.locator("textarea").fill("It says nothing of *limits*.")
-    form.get_by_role("button", name="Only answer").click()
+    form.get_by_role("button", name="Answer without running").click()
     until("it does not wait", lambda: state(page) != "waiting")
     assert thread_of(page) == browser.scenario["thread"]
     page.locator("[data-row] summary", has_text="editor").click()
@@ -92,7 +133,7 @@ def starts(browser):
             page.get_by_label("Task", exact=True).fill(f"Write of forms, {mode}.\n\nAnd of *buttons*.")
             page.get_by_role("button", name=button, exact=True).click()
             page.wait_for_url("**/threads/*")
-            assert page.locator("h1").inner_text() == f"Write of forms, {mode}. And of *buttons*."
+            assert page.locator("h1").inner_text() == f"Write of forms, {mode}."
             becomes(page, mode, wanted)
             steps = page.locator("[data-row]").count()
             assert steps == (4 if wanted == "waiting" else 0), f"{mode}, {button}: {steps} steps"
@@ -144,7 +185,7 @@ def forks(browser):
         page = browser.page(f"/threads/{scenario['thread']}", mode)
         page.locator("#fork > summary").click()
         page.locator("#fork-step").select_option(scenario["step"])
-        page.get_by_role("button", name="Only fork", exact=True).click()
+        page.get_by_role("button", name="Fork without running", exact=True).click()
         forked(browser, page, mode)
         page = browser.page(f"/threads/{scenario['thread']}/steps/{scenario['step']}", mode)
         page.get_by_role("button", name="Fork from here", exact=True).click()
@@ -168,7 +209,7 @@ def starts_again(browser):
     task.fill("Write of *second* tries.")
     page.get_by_role("button", name="Start and run", exact=True).click()
     lands_on_another(page, scenario["thread"])
-    assert page.locator("h1").inner_text() == "Write of *second* tries."
+    assert page.locator("h1").inner_text() == "Write of second tries."
     becomes(page, "light", "waiting")
 
 
@@ -211,7 +252,7 @@ def retries(browser):
     assert state(page) == "stuck"
     form = page.locator("#needs form[action$='/retry']")
     form.locator("select").select_option("mock")
-    form.get_by_role("button", name="Only retry").click()
+    form.get_by_role("button", name="Retry without running").click()
     becomes(page, "light", "active")
     assert page.locator("[data-row]").count() == 2
 

@@ -50,7 +50,7 @@ def works_below_a_prefix(browser):
     row = page.locator(f"#t-{scenario['waiting']}")
     row.locator("summary", has_text="Answer").click()
     row.get_by_label("yes", exact=True).check()
-    row.get_by_role("button", name="Only answer").click()
+    row.get_by_role("button", name="Answer without running").click()
     until("it no longer waits", lambda: page.locator(f"#needs #t-{scenario['waiting']}").count() == 0)
     assert page.url == f"{browser.url}{prefix}/"
     page.goto(f"{prefix}/workflows/{scenario['workflow']}/start")

@@ -31,6 +31,21 @@ TRACKS = """(selector) => [...document.querySelectorAll(selector)].map((it) => i
   .map((it) => [Math.round(it.x), Math.round(it.width)])"""
 
 
+# Room that rows leave empty although titles are cut off: a column of facts that no row has, or a part of the line.
+WASTED = """() => {
+  const rows = [...document.querySelectorAll('.row')].filter((it) => it.querySelector('.task') && it.querySelector('.facts:not(.plain)'));
+  return rows.filter((it) => it.querySelector('.task').scrollWidth > it.querySelector('.task').clientWidth + 1).flatMap((it) => {
+    const what = it.querySelector('.what').getBoundingClientRect();
+    const last = [...it.querySelectorAll('.what > *')].at(-1).getBoundingClientRect();
+    const facts = getComputedStyle(it.querySelector('.facts'));
+    const columns = facts.display === 'grid' ? facts.gridTemplateColumns.split(' ') : [];
+    const empty = ['.workflow', '.steps', '.cost', 'time', '.id'].filter((name, at) => parseFloat(columns[at]) > 1 && !document.querySelector(`.row .facts ${name}`));
+    const slack = what.right - last.right;
+    return empty.length || slack > 16 ? [`"${it.querySelector('.task').textContent.slice(0, 20)}": ${slack} pixels, empty: ${empty}`] : [];
+  });
+}"""
+
+
 def holds(browser):
     """Nothing overflows, nothing is too small to read or to click, and bars have one scale."""
     scenario = browser.scenario
@@ -41,12 +56,16 @@ def holds(browser):
         for name, path in scenario["pages"].items():
             page.goto(path)
             where = f"{name} at {width}"
+            wanted = scenario["shows"].get(name)
+            if wanted and not page.locator(wanted).count():
+                problems.append(f"{where}: nothing is {wanted}")
             over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             if over > 0:
                 problems.append(f"{where}: {over} pixels wider than the window")
             problems += [f"{where}: too small to read: {it}" for it in page.evaluate(SMALL, SMALLEST)]
             problems += [f"{where}: too small to click: {it}" for it in page.evaluate(TIGHT, TARGET)]
-            tracks = page.evaluate(TRACKS, "ol.steps .bar-of-time")
+            problems += [f"{where}: a title is cut off beside empty room: {it}" for it in page.evaluate(WASTED)]
+            tracks = page.evaluate(TRACKS, "ol.steps .bar-of-time:not(.branches .bar-of-time)")
             if len({tuple(it) for it in tracks}) > 1:
                 problems.append(f"{where}: bars with several scales: {tracks}")
             titles = page.evaluate("[...document.querySelectorAll('.row .task')].map((it) => it.getBoundingClientRect().width)")

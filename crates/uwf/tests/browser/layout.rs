@@ -7,7 +7,7 @@ use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
 use crate::browse;
-use crate::showcase::{Showcase, waiting};
+use crate::showcase::{Showcase, staffed, waiting};
 
 /// A title of 160 characters.
 fn long_title(number: usize) -> String {
@@ -19,6 +19,19 @@ fn long_title(number: usize) -> String {
     title.truncate(160);
     title
 }
+
+/// Two reviewers at once, one of them a group of its own.
+const PANEL: &str = "name: panel
+roles:
+  security-of-everything: { goal: You look for holes. }
+  docs: { goal: You read the manual. }
+  style: { goal: You read the code. }
+  texts: { play: [ docs, style ] }
+  reviews: { play: [ security-of-everything, texts ] }
+graph:
+  $START: [ { role: reviews } ]
+  reviews: [ { role: $END } ]
+";
 
 /// A workflow with sixteen roles, of which each may return to the one before it.
 fn sixteen_roles() -> String {
@@ -58,7 +71,22 @@ fn layout_rules_hold_at_every_width() {
         "workflow": "/workflows/many-roles", "start": "/workflows/publish-post/start", "editor": "/workflows/many-roles/edit", "cost": "/cost?by=thread", "doctor": "/doctor",
     });
     let server = TestServer::start(&it.home, &[]);
-    browse(&it.home, &server, "layout.holds", json!({ "pages": pages }));
+    browse(&it.home, &server, "layout.holds", json!({ "pages": pages, "shows": { "stuck": ".current .fails" } }));
+}
+
+#[test]
+fn layout_rules_hold_for_bars_and_charts() {
+    let home = staffed();
+    home.put("panel", PANEL);
+    let panel = home.start("panel", &long_title(4));
+    let ran = home.uwf(&["run", &panel, "--agent", "paid"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let pages = json!({ "panel": format!("/threads/{panel}"), "costs": "/cost", "costs of a month": "/cost?since=30d&by=role" });
+    // Each page has the elements that the rules are about.
+    let shows =
+        json!({ "costs": ".columns .amount", "costs of a month": ".columns a", "panel": ".nested .bar-of-time" });
+    let server = TestServer::start(&home, &[]);
+    browse(&home, &server, "layout.holds", json!({ "pages": pages, "shows": shows }));
 }
 
 #[test]

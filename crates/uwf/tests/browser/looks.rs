@@ -107,6 +107,13 @@ fn pages_of_workflows_and_of_the_root() {
 }
 
 #[test]
+fn days_are_those_of_the_browser() {
+    let showcase = Showcase::new();
+    let server = TestServer::start_with(&showcase.home, &[], &[("TZ", "UTC")]);
+    browse(&showcase.home, &server, "pages.draws_days_of_the_reader", json!({}));
+}
+
+#[test]
 fn secret_logs_in() {
     let showcase = Showcase::new();
     let server = TestServer::start(&showcase.home, &[]);

@@ -1,6 +1,6 @@
 """Pages as they are when they are opened."""
 
-from browser import MODES
+from browser import MODES, until
 
 
 def look_right(browser):
@@ -45,6 +45,23 @@ def prints(browser):
     assert not page.locator("button:visible, form:visible, nav:visible").count(), "buttons are printed"
     pdf = page.pdf(path=browser.kept(f"{browser.scenario['name']}.pdf"))
     assert pdf.startswith(b"%PDF") and len(pdf) > 5000, f"{len(pdf)} bytes"
+
+
+def draws_days_of_the_reader(browser):
+    """Days of costs have the time zone of the browser. Without a script they have the zone of the server, and the page says so."""
+    east = "Pacific/Kiritimati"
+    page = browser.context("light", timezone_id=east).new_page()
+    page.goto("/cost")
+    said = page.locator("[data-zone]")
+    until("the page has the zone of the browser", lambda: said.get_attribute("data-zone") == east)
+    assert said.inner_text() == f"Days are in the time zone {east}, as in your browser."
+    assert page.locator("th", has_text=f"Day ({east})").count() == 1
+    # The server remembers nothing: the browser says it with each request.
+    page.goto("/cost?since=30d")
+    assert said.get_attribute("data-zone") == east
+    plain = browser.context("noscript", timezone_id=east).new_page()
+    plain.goto("/cost")
+    assert plain.locator("[data-zone]").inner_text() == "Days are in the time zone UTC, as on the server."
 
 
 def logs_in(browser):

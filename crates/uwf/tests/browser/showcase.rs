@@ -75,6 +75,7 @@ const CONFIG: &str = r"agents:
   person: { command: uwf-human }
   broken: { command: broken, output: text }
   slow: { command: slow, output: text }
+  paid: { command: paid, output: text, config: { trace: jsonl } }
 defaultAgent: mock
 agentOverrides:
   publish-post: { editor: person }
@@ -84,6 +85,13 @@ killGrace: 1
 const BROKEN: &str = "#!/bin/sh\ncat > /dev/null\necho 'half an answer'\necho '503 Service Unavailable: the provider has no free place' >&2\nexit 3\n";
 const SLOW: &str =
     "#!/bin/sh\ncat > /dev/null\necho 'I read the post.'\necho '$ grep -c figures post.md' >&2\nexec sleep 600\n";
+
+/// Its run costs a quarter of a dollar.
+const PAID: &str = r#"#!/bin/sh
+cat > /dev/null
+echo '{"type": "session", "sessionId": "'"$UWF_ATTEMPT"'", "durationMs": 1500, "tokens": {"input": 1200000, "output": 100000, "cost": 0.25}}'
+printf '%s\n' '{"type": "turn", "input": "a", "output": "I agree.", "latencyMs": 1500, "tokens": {"input": 1200000, "output": 100000}}'
+"#;
 
 /// The root, and what is in it.
 pub(crate) struct Showcase {
@@ -109,6 +117,7 @@ pub(crate) fn staffed() -> TestHome {
     std::fs::write(home.root().join("answers.yaml"), SCRIPT).unwrap();
     home.script("broken", BROKEN);
     home.script("slow", SLOW);
+    home.script("paid", PAID);
     home.put("publish-post", PUBLISH);
     home
 }

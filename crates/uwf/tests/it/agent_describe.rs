@@ -64,10 +64,10 @@ fn the_doctor_shows_what_they_say() {
     ✓ agent:asked: <dir>/bin/thing: thing 2.1
     ✓ agent:given: <dir>/bin/thing: other 7.0.0
     ✓ agent:mute: <dir>/bin/uwf-silent: it does not answer --uwf-describe
-    ✓ agent:never: <dir>/bin/uwf-thing: it is not asked for its version
+    ✓ agent:never: <dir>/bin/uwf-thing
     ✓ agent:own: <dir>/bin/uwf-thing: thing 2.1
-    ✓ agent:plain: <dir>/bin/thing: it is not asked for its version
-    ✓ agent:silent: <dir>/bin/uwf-silent: it is not asked for its version
+    ✓ agent:plain: <dir>/bin/thing
+    ✓ agent:silent: <dir>/bin/uwf-silent
     ");
 }
 

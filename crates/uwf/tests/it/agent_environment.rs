@@ -81,6 +81,37 @@ fn a_secret_has_no_value_in_the_configuration() {
     );
 }
 
+/// With these secrets, an agent could start threads or answer for a person.
+#[test]
+fn secrets_of_uwf_are_neither_given_nor_advised() {
+    let home = home();
+    home.script("w", "#!/bin/sh\ncat > /dev/null\nexit 1\n");
+    home.put("count-rounds", &counting_workflow(9));
+    fs::write(
+        home.root().join(".env"),
+        "HOOK_SECRET=0123456789abcdef\nTOPIC=uwf-0123456789\nA_KEY=a-secret-0123456789\n",
+    )
+    .unwrap();
+    let uses = "secrets: [A_KEY]\nhooks: { t: { secretEnv: HOOK_SECRET, start: { workflow: count-rounds, prompt: a } } }\n\
+                notify: [ { on: waiting, ntfy: { topicEnv: TOPIC } } ]\n";
+    let agents = "agents:\n  w: { command: w, output: json }\nextract: { feedback: 0 }\n";
+    home.config(&format!("{uses}{agents}"));
+    let thread = home.start("count-rounds", "count");
+    let step = || home.uwf(&["thread", "step", &thread, "--agent", "w"]);
+    let failed = step();
+    assert!(failed.stderr.contains("it was not given A_KEY\n"), "{}", failed.stderr);
+    for name in ["HOOK_SECRET", "TOPIC", "WORKFLOW_DASHBOARD_SECRET"] {
+        assert!(!failed.stderr.contains(name), "{}", failed.stderr);
+        for env in [format!("[{name}]"), format!("{{ {name}: null }}")] {
+            home.config(&format!("{uses}{}", agents.replace("output: json", &format!("output: json, env: {env}"))));
+            let refused = step();
+            assert_eq!(refused.code, Some(78), "{env}: {}", refused.transcript());
+            let why = format!("`{name}` is a secret of uwf, which no agent gets");
+            assert!(refused.stderr.contains(&why), "{}", refused.stderr);
+        }
+    }
+}
+
 #[test]
 fn withheld_key_is_named_when_agent_fails() {
     let home = home();

@@ -1,11 +1,13 @@
 //! `retry` and `fallback` of an agent: what follows a failed attempt within a step.
 
 use std::fs;
+use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use uwf_testing::processes::until;
-use uwf_testing::{TestHome, text};
+use uwf_testing::processes::{signal, until};
+use uwf_testing::server::TestServer;
+use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
 
@@ -46,6 +48,30 @@ fn transient_failure_is_followed_by_attempts() {
     assert_eq!((ran.code, starts(&home, "worker")), (Some(0), 3), "{}", ran.transcript());
     let errors = errors(&home, &thread);
     assert_eq!(errors.len(), 2, "both failed attempts are kept: {errors:?}");
+}
+
+#[test]
+fn wait_between_attempts_is_shown() {
+    let body = "if [ $n -lt 2 ]; then echo 'API Error: 529 Overloaded' >&2; exit 1; fi\necho '{\"n\": 1}'";
+    let (home, thread) = failing("retry: { attempts: 2, wait: 6s }", body);
+    let mut step =
+        home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut running = Value::Null;
+    until("the wait is shown", || {
+        running = home.json(&["thread", "ps"])[0].clone();
+        running["doing"].as_str().is_some_and(|doing| doing.starts_with("retries at "))
+    });
+    assert_eq!((&running["thread"], &running["pid"]), (&json!(thread), &Value::Null), "{running}");
+    let shown = home.json(&["thread", "show", &thread]);
+    let why = shown["why"].as_str().unwrap_or_default();
+    assert_eq!(shown["state"], "running", "{shown:#}");
+    assert!(why.contains("529 Overloaded") && why.contains("; retrying at "), "{shown:#}");
+    assert!(shown["until"].is_u64(), "{shown:#}");
+    let page = TestServer::start(&home, &[]).get(&format!("/threads/{thread}")).body;
+    assert!(page.contains("; retrying at ") && !page.contains("has written nothing yet"), "{page}");
+    assert!(step.wait().unwrap().success());
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
+    assert_eq!(home.json(&["thread", "ps"]), json!([]));
 }
 
 #[test]
@@ -178,6 +204,21 @@ fn stopped_wait_leaves_failed_attempt() {
 }
 
 #[test]
+fn interrupted_wait_says_how_to_go_on() {
+    let body = "if [ $n -lt 2 ]; then echo 'no idea' >&2; exit 1; fi\necho '{\"n\": 1}'";
+    let (home, thread) = failing("retry: { wait: 10m, on: unknown }", body);
+    let step =
+        home.command(&["thread", "step", &thread]).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    until("the step waits", || home.uwf(&["log", &thread]).stdout.contains("tries again at"));
+    signal(step.id(), "INT");
+    let ended = FinishedRun::from(step.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(130), "{}", ended.transcript());
+    assert!(ended.transcript().contains(&format!("uwf thread retry {thread}")), "{}", ended.transcript());
+    assert_eq!(home.json(&["thread", "retry", &thread])["done"], true);
+    assert_eq!(starts(&home, "worker"), 2);
+}
+
+#[test]
 fn wrong_retries_and_fallbacks_are_reported() {
     let home = home();
     home.config(
@@ -200,7 +241,7 @@ agents:
     3:45: error[fallback-cycle]: the fallbacks of agent `b` lead back to it: b → c → b
     4:45: error[fallback-cycle]: the fallbacks of agent `c` lead back to it: c → b → c
     5:45: error[unknown-agent]: agent `nobody` is not in `agents`
-    6:54: error[bad-value]: `agents.e.retry.attempts` is 0; it can be a whole number, 1 to 20
+    6:54: error[bad-value]: `agents.e.retry.attempts` is 0; it must be a whole number from 1 to 20
     6:62: error[bad-value]: `agents.e.retry.on` is `sometimes`; it can be transient, usage-limit, fatal, unknown
     7:50: error[bad-value]: `agents.f.retry.wait` is longer than 10 minutes
     7:54: warning[unknown-key]: the key `often` is not known here and is ignored

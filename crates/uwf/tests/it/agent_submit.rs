@@ -157,9 +157,9 @@ mod with_tools {
             roles,
             [
                 r#"writer by writer: {"title":"Cats"}"#,
-                r#"reviewer by reviewer: {"notes":null,"approved":false}"#,
+                r#"reviewer by reviewer: {"approved":false,"notes":null}"#,
                 r#"writer by writer: {"title":"Cats"}"#,
-                r#"reviewer by reviewer: {"notes":null,"approved":true}"#,
+                r#"reviewer by reviewer: {"approved":true,"notes":null}"#,
             ]
         );
     }

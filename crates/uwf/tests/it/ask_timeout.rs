@@ -12,11 +12,12 @@ use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::mcp_client::Client;
 use crate::home;
 
-/// Asks until its prompt has a reply, and counts the starts.
+/// Asks until its prompt has a reply, and counts the starts. Agents of two threads may write the file at the same time.
 const ASKING: &str = "#!/bin/sh
-cat > prompt.$UWF_ROLE
+prompt=$(cat)
+echo \"$prompt\" > prompt.$UWF_ROLE
 echo $UWF_ROLE >> ledger
-if grep -q -e 'There was no reply within' -e 'Pears, please' prompt.$UWF_ROLE; then echo '{\"n\": 1}'; exit; fi
+if echo \"$prompt\" | grep -q -e 'There was no reply within' -e 'Pears, please'; then echo '{\"n\": 1}'; exit; fi
 echo '{\"status\": \"needs_input\", \"question\": \"Apples or pears?\"}'
 ";
 

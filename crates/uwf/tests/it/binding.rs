@@ -52,6 +52,30 @@ fn agent_binds_to_all_roles_or_one() {
 }
 
 #[test]
+fn each_command_line_has_its_own_output() {
+    let home = two();
+    let by = "judge: { goal: g, meta: { type: object, properties: { by: { type: string } }, required: [by] } }";
+    home.put(
+        "two-roles",
+        &TWO.replace(by, "judge: { goal: g, meta: { properties: { exitCode: { type: integer } } } }"),
+    );
+    let agents =
+        ["run", "two-roles", "-p", "x", "--steps", "2", "--agent", "coder=c", "--agent", "judge=sh -c 'exit 3'"];
+    let ran = home.uwf(&[&agents[..], &["--output", "coder=json", "--output", "judge=exit"]].concat());
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "eval", "@", "[$last('coder').by, $last('judge').exitCode]"]), json!(["c", 3]));
+    for (outputs, why) in [
+        (["judge=exit", "tests=exit"], "`--output tests=exit` needs an agent for role `tests`"),
+        (["judge=exit", "judge=json"], "--output names two forms for role `judge`"),
+        (["json", "text"], "--output names two forms for all roles"),
+        (["json", "judge=yaml"], "it can be step, json, text, exit or ROLE=FORM"),
+    ] {
+        let refused = home.uwf(&[&agents[..], &["--output", outputs[0], "--output", outputs[1]]].concat());
+        assert!(refused.code == Some(64) && refused.stderr.contains(why), "{outputs:?}: {}", refused.transcript());
+    }
+}
+
+#[test]
 fn a_run_binds_what_it_starts() {
     let home = two();
     let run = ["run", "two-roles", "-p", "x", "--steps", "2", "--agent", "b", "--agent", "judge=a"];

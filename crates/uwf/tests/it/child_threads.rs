@@ -243,7 +243,7 @@ fn a_child_that_waits_makes_its_parent_wait() {
     exit 0
     {"workflow":"#1","thread":"<id>","head":"#2","done":true,"task":"Cross the river. # Your part This is role `build` of workflow `ship-change`. Do …","role":"check","alias":"human","agent":"uwf-human","reason":"end","outcome":"succeeded"}
     --- stderr
-    child thread <id> of <id> is asked
+    this answers <id>, a child thread of <id>
     continue with: uwf run <id>
     "##);
     let report = home.json(&["run", &thread]);
@@ -264,7 +264,7 @@ fn child_limit_stops_parent() {
     assert_snapshot!(transcript(&home, &["thread", "step", &thread]), @"
     exit 30
     --- stderr
-    error: role `build` is played by child thread <id>: the thread has 1 step, its limit is 1
+    error: role `build` is played by child thread <id>: the thread has 1 step; its limit is 1
     hint: to continue: `uwf thread limit <id> --steps +10`
     hint: `uwf thread show <id>` shows the child; `uwf thread step <id>` continues with it
     ");
@@ -376,14 +376,12 @@ fn a_configuration_that_names_no_workflow_says_so() {
     --- stderr
     error: workflow `write-cod` does not exist
     hint: did you mean `write-code`?
-    hint: all it printed is kept: `uwf thread step-details #1`
     ");
     assert_snapshot!(with("uwf-workflow"), @r"
     exit 78
     --- stderr
     error: agent `uwf-workflow` names no workflow for the role
     hint: name it: `{ command: uwf-workflow, args: [WORKFLOW] }`
-    hint: all it printed is kept: `uwf thread step-details #1`
     ");
 }
 
@@ -514,7 +512,10 @@ fn children_without_a_step_count_for_their_parent() {
     home.json(&["thread", "step", &thread, "--agent", "paid"]);
     assert_eq!(dollars(&home, &thread), [json!(2.0), json!(2.0), json!(0), json!(0)]);
     let all = home.json(&["thread", "cost"]);
-    assert_eq!(all["total"]["cost"][0]["amount"], json!(2.0), "what two rows have counts once: {all}");
+    assert_eq!(all["total"]["cost"][0]["amount"], json!(2.0), "what two threads have counts once: {all}");
+    assert_eq!(all["rows"].as_array().map(Vec::len), Some(1), "the child has no row of its own: {all}");
+    assert_eq!(json!([all["rows"][0]["name"], all["rows"][0]["cost"][0]["amount"]]), json!([thread, 2.0]));
+    assert_eq!(all["sharedSteps"], 0);
     assert_eq!((&all["total"]["steps"], &all["total"]["failedAttempts"]), (&json!(3), &json!(2)));
     let by_workflow = home.json(&["thread", "cost", &thread, "--by", "workflow"]);
     let mut rows: Vec<Value> = by_workflow["rows"]

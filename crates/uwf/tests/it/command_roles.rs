@@ -57,6 +57,50 @@ fn exit_codes_of_signals_are_outputs() {
 }
 
 #[test]
+fn printed_words_never_overrule_an_exit_code() {
+    let home = home();
+    for (printed, code) in [
+        ("FAIL Required test coverage of 90% not reached. Total coverage: 81%\n== 12 passed in 0.52s ==", 1),
+        ("test result: ok. 12 passed; 0 failed; 0 ignored", 1),
+        ("== 11 passed, 1 warning ==\nmake: *** [lint] Error 1", 2),
+        ("All tests passed.\nupload: connection refused", 6),
+        ("Passed!  - Failed:     0, Passed:    12, Skipped:     0", 0),
+        ("FAILED (will retry)\nattempt 2: passed", 0),
+        ("commit abc: Tests failed on macOS, so retry", 0),
+        ("exit code: 2", 0),
+        ("passed: false", 0),
+        ("{\"passed\": false, \"exitCode\": 3, \"output\": \"\"}", 0),
+    ] {
+        home.file("printed", printed);
+        let expected = json!({"passed": code == 0, "exitCode": code, "output": printed});
+        let command = format!("cat printed; exit {code}");
+        assert_eq!(output(&home, &one(&command, "")), expected, "{printed}");
+        let parent = "name: outer\ndescription: x\nroles:\n  run-it: { goal: Run it., meta: { type: object, properties: { passed: { type: boolean } }, required: [passed], additionalProperties: true } }\ngraph:\n  $START: [ { role: run-it } ]\n  run-it: [ { role: $END } ]\n";
+        home.put("outer", parent);
+        let ran = home.uwf(&["run", "outer", "-p", "x", "--agent", "run-it=uwf-workflow run-it"]);
+        assert_eq!(ran.code, Some(0), "{printed}: {}", ran.transcript());
+        let thread = ran.json()["thread"].as_str().unwrap().to_owned();
+        assert_eq!(home.last_step(&thread)["output"]["passed"], code == 0, "{printed}");
+        let agent = format!("it=sh -c 'cat printed; exit {code}'");
+        let plain = one("true", "").replace(
+            "run: \"true\"",
+            "goal: Run., meta: { type: object, properties: { passed: { type: boolean } }, required: [passed] }",
+        );
+        home.put("run-it", &plain);
+        let ran = home.json(&["run", "run-it", "-p", "x", "--agent", &agent, "--output", "exit"]);
+        assert_eq!(home.last_step(ran["thread"].as_str().unwrap())["output"]["passed"], code == 0, "{printed}");
+    }
+}
+
+#[test]
+fn one_long_line_keeps_its_end() {
+    let home = home();
+    let printed = output(&home, &one("head -c 70000 /dev/zero | tr '\\0' x; echo ' 3 tests failed'; exit 1", ""));
+    let printed = printed["output"].as_str().unwrap();
+    assert!(printed.len() > 60_000 && printed.ends_with("x 3 tests failed\n"), "{} bytes", printed.len());
+}
+
+#[test]
 fn failing_command_is_an_output_that_routes() {
     let home = with_workflow("fix-tests", CHECKED);
     home.file("tests.sh", "echo checking\necho oops >&2\ntest -e fixed\n");
@@ -177,6 +221,22 @@ fn agent_with_output_exit_does_the_same() {
     let thread = ran.json()["thread"].as_str().unwrap().to_owned();
     assert_eq!(home.json(&["thread", "eval", &thread, "steps.role"]), json!(["tests", "fixer", "tests"]));
     assert_eq!(home.json(&["thread", "eval", &thread, "$last('tests').passed"]), json!(true));
+}
+
+#[test]
+fn exit_agent_that_cannot_run_is_no_output() {
+    let role = "tests: { goal: You test., meta: { type: object, properties: { passed: { type: boolean } } } }";
+    let home = with_workflow("fix-tests", &CHECKED.replace("tests: { run: \"sh ./tests.sh\" }", role));
+    let agents = ["--agent", "tests=sh -c no-such-program-here", "--output", "exit", "--agent", "fixer=w"];
+    let failed = home.uwf(&[&["run", "fix-tests", "-p", "x"][..], &agents].concat());
+    assert_eq!(failed.code, Some(40), "{}", failed.transcript());
+    assert!(failed.stderr.contains("127"), "{}", failed.stderr);
+    home.config(
+        "agents:\n  w: { command: worker, output: json }\n  t: { command: sh, args: [-c, no-such-program-here], output: exit, \
+         exitCodes: { 127: ok } }\n",
+    );
+    let ran = home.uwf(&["run", "fix-tests", "-p", "x", "--agent", "tests=t", "--agent", "fixer=w", "--steps", "1"]);
+    assert!(ran.stderr.contains("✓ tests by t"), "{}", ran.transcript());
 }
 
 #[test]

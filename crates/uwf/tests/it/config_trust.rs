@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 use uwf_testing::{TestHome, counting_workflow, text};
 
+use crate::fixtures::repository::git;
 use crate::home;
 
 /// A repository with a configuration, below the working directory; agents answer with the name of their script.
@@ -175,6 +176,24 @@ fn local_file_overlays_the_projects() {
     assert_eq!(in_app(&home, &["config", "get", "maxSteps"]).json(), json!(5));
 }
 
+/// The local file names an agent of the project's, which is ignored after a change.
+#[test]
+fn ignored_file_is_named_as_cause() {
+    let home = with_project(AGENTS);
+    let app = home.work().join("app/.workflows");
+    fs::write(app.join("config.local.yaml"), "defaultAgent: project\n").unwrap();
+    home.json(&["config", "trust", "app"]);
+    assert_eq!(in_app(&home, &["run", "count-rounds", "-p", "x", "--steps", "1"]).code, Some(30));
+    fs::write(app.join("config.yaml"), format!("{AGENTS}# changed\n")).unwrap();
+    let refused = in_app(&home, &["run", "count-rounds", "-p", "x"]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    let said = home.steady(&refused.stderr);
+    assert!(said.starts_with("error: <dir>/work/app/.workflows/config.yaml is ignored: it has changed"), "{said}");
+    assert!(said.contains("hint: without it: ") && said.contains("agent `project` is not in `agents`"), "{said}");
+    let examined = in_app(&home, &["doctor", "--offline", "--format", "text"]).stdout;
+    assert!(examined.contains("✗ project-config: ") && examined.contains("is ignored: it has changed"), "{examined}");
+}
+
 #[test]
 fn doctor_and_validate_check_the_projects_file() {
     let home = with_project("agents:\n  project: { comand: x }\n");
@@ -322,6 +341,35 @@ fn programs_of_trusted_project_are_checked() {
 }
 
 #[test]
+fn hand_made_worktree_has_trust_of_repository() {
+    let home = with_project(AGENTS);
+    let app = home.work().join("app");
+    fs::remove_dir(app.join(".git")).unwrap();
+    git(&home, &app, &["init", "--quiet", "--initial-branch", "main"]);
+    git(&home, &app, &["add", "."]);
+    git(&home, &app, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "all"]);
+    fs::write(app.join(".workflows/config.local.yaml"), "maxSteps: 2\n").unwrap();
+    home.json(&["config", "trust", "app"]);
+    git(&home, &app, &["worktree", "add", "--quiet", "../feature"]);
+    let (thread, warned) = start(&home, "feature");
+    assert_eq!(warned, "");
+    assert_eq!(home.json(&["thread", "step", &thread])["alias"], "project");
+    assert_eq!(home.json(&["thread", "limit", &thread])["limits"]["maxSteps"], 2, "the person's own file applies");
+    // Another content in the worktree is not trusted, and its trust changes nothing in the main one.
+    let file = home.work().join("feature/.workflows/config.yaml");
+    fs::write(&file, format!("{AGENTS}maxTime: 1h\n")).unwrap();
+    assert!(start(&home, "feature").1.contains("feature/.workflows/config.yaml is ignored"), "it is another one");
+    home.json(&["config", "trust", "feature"]);
+    assert_eq!((start(&home, "feature").1, start(&home, "app").1), (String::new(), String::new()));
+    // A directory that only says that it belongs to the repository does not.
+    let stranger = home.work().join("stranger");
+    fs::create_dir_all(stranger.join(".workflows")).unwrap();
+    fs::copy(home.work().join("feature/.git"), stranger.join(".git")).unwrap();
+    fs::write(stranger.join(".workflows/config.yaml"), AGENTS).unwrap();
+    assert!(start(&home, "stranger").1.contains("it is not trusted"), "git does not list it");
+}
+
+#[test]
 fn hints_offer_only_keys_of_projects() {
     let home = with_project("xyz: 1\nworktree: { xyz: 1 }\n");
     let problems = in_app(&home, &["config", "validate"]).json()["project"][0]["problems"].take();
@@ -330,5 +378,32 @@ fn hints_offer_only_keys_of_projects() {
     assert!(offered("agents") && offered("maxSteps"), "{hints:?}");
     for key in ["providers", "secrets", "notify", "otel", "store", "temporal", "hooks", "remote"] {
         assert!(!offered(key), "{key}: {hints:?}");
+    }
+}
+
+mod with_tools {
+    use super::*;
+    use crate::fixtures::terminal::session;
+
+    #[test]
+    fn terminal_shows_what_it_trusts_and_asks() {
+        let home = with_project(AGENTS);
+        let shows = |shown: &str| {
+            let question = shown.find("trust this?").unwrap_or_else(|| panic!("{shown}"));
+            assert!(shown[..question].contains("agents.project.command = \"./tools/agent.sh\""), "{shown}");
+        };
+        let refused = session(&home, &["config", "trust", "app"], &[("trust this?", "\r")]);
+        assert_eq!(refused.code, Some(130), "{}", refused.shown);
+        shows(&refused.shown);
+        assert!(start(&home, "app").1.contains("it is not trusted"), "nothing was trusted");
+        let trusted = session(&home, &["config", "trust", "app"], &[("trust this?", "y\r")]);
+        assert_eq!(trusted.code, Some(0), "{}", trusted.shown);
+        shows(&trusted.shown);
+        assert_eq!(start(&home, "app").1, "");
+        let again = session(&home, &["config", "trust", "app"], &[]);
+        assert!(again.code == Some(0) && again.shown.contains("no key has changed"), "{}", again.shown);
+        fs::write(home.work().join("app/.workflows/config.yaml"), "maxSteps: 3\n").unwrap();
+        let without = session(&home, &["config", "trust", "app", "--yes"], &[]);
+        assert!(without.code == Some(0) && without.shown.contains("maxSteps = 3"), "{}", without.shown);
     }
 }

@@ -207,3 +207,12 @@ fn agents_of_unknown_roles_are_reported() {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
+
+#[test]
+fn empty_list_of_agents_is_an_error() {
+    let home = home();
+    home.config("agents:\n  a: { command: sh, output: text }\nagentOverrides: { best-of: { drafts: [] } }\n");
+    let ran = home.uwf(&["config", "validate", "--format", "text"]);
+    assert_eq!(ran.code, Some(78), "{}", ran.transcript());
+    assert!(ran.stdout.contains("`agentOverrides` gives `drafts` no agent"), "{}", ran.transcript());
+}

@@ -1,13 +1,15 @@
 //! `uwf doctor`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmScript, LlmServer};
+use uwf_testing::platforms::as_posix;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
@@ -82,10 +84,11 @@ fn each_trouble_is_a_finding_of_its_own() {
     let home = home();
     home.script("hermes", "#!/bin/sh\n(trap '' TERM; exec sleep 300) &\nwait\n");
     home.script("gemini", "#!/bin/sh\nexit 3\n");
+    home.script("opencode", "#!/bin/sh\necho 1.0.9\n");
     home.script("goose", "#!/bin/sh\necho v1.2\nsetsid sleep 3 &\n");
     home.script("my-agent", "#!/usr/bin/env bash\ntouch it-was-run\n");
     home.config(
-        "agents:\n  used: { command: gone-program }\n  unused: { command: gone-program }\n  slow: { command: hermes }\n  mute: { command: gemini }\n  daemon: { command: goose }\n  own: { command: my-agent }\n  local: { command: ./here.sh }\ndefaultAgent: used\nmaxStep: 5\n",
+        "agents:\n  used: { command: gone-program }\n  unused: { command: gone-program }\n  slow: { command: hermes }\n  mute: { command: gemini }\n  daemon: { command: goose }\n  own: { command: my-agent }\n  local: { command: ./here.sh }\n  silent: { command: opencode, args: [run, \"{prompt}\"], output: text }\n  printing: { command: opencode, args: [run, --print-logs, \"{prompt}\"], output: text }\ndefaultAgent: used\nmaxStep: 5\n",
     );
     fs::write(home.root().join(".env"), "A_KEY=0123456789\n").unwrap();
     fs::set_permissions(home.root().join(".env"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -113,9 +116,12 @@ fn each_trouble_is_a_finding_of_its_own() {
         hint: `uwf config validate` shows all
     ✓ agent:daemon: <dir>/bin/goose: v1.2
     ✓ agent:local: ./here.sh is looked for in the workspace of each thread
-    ✓ agent:mute: <dir>/bin/gemini: it does not report its version
-    ✓ agent:own: <dir>/bin/my-agent: it is not asked for its version
-    ✓ agent:slow: <dir>/bin/hermes: it does not report its version
+    ✓ agent:mute: <dir>/bin/gemini: prints no version
+    ✓ agent:own: <dir>/bin/my-agent
+    ✓ agent:printing: <dir>/bin/opencode: 1.0.9
+    ! agent:silent: <dir>/bin/opencode: 1.0.9; it waits for the end of a usage limit without saying so, because it does not print its log
+        hint: add `--print-logs`, `--log-level` and `ERROR` to its `args`, before the prompt
+    ✓ agent:slow: <dir>/bin/hermes: prints no version
     ! agent:unused: program `gone-program` is not on PATH
         hint: install it, put its directory on PATH, or correct `command`
     ✗ agent:used: program `gone-program` is not on PATH
@@ -317,8 +323,80 @@ fn incomplete_thread_and_damaged_record_are_reported() {
     assert!(step.stderr.contains("the thread loses the agents and limits it was started with"), "{}", step.stderr);
 }
 
+/// Gives a root this number of further threads with the head of a thread, as if it had been forked.
+fn add_threads(home: &TestHome, thread: &str, count: usize) {
+    let (head, record) = (home.head(thread).unwrap(), fs::read(home.record_file(thread)).unwrap());
+    let ids: Vec<String> = (0..count).map(|number| format!("01K00000000000000000{number:06}")).collect();
+    ids.iter().for_each(|id| fs::write(home.record_file(id), &record).unwrap());
+    let index = home.root().join("threads.yaml");
+    let lines: String = ids.iter().map(|id| format!("{id}: \"{head}\"\n")).collect();
+    fs::write(&index, lines + &fs::read_to_string(&index).unwrap()).unwrap();
+}
+
+/// Overwrites a file, which keeps its size and its time.
+fn garble(path: &Path) {
+    let before = fs::metadata(path).unwrap();
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.write_all_at(&vec![b'x'; usize::try_from(before.len()).unwrap()], 0).unwrap();
+    file.set_modified(before.modified().unwrap()).unwrap();
+}
+
+#[test]
+fn examination_reads_again_what_changed() {
+    for is_posix in [false, true] {
+        let home = if is_posix { as_posix(home) } else { home() };
+        home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+        let thread = home.start_counting(3, "count");
+        home.json(&["thread", "step", &thread]);
+        add_threads(&home, &thread, 220);
+        let other = home.start("count-rounds", "another task");
+        let fails = || {
+            let checks = checks(&home, &["--offline"]);
+            let fails = checks.iter().filter(|check| check["status"] == "fail");
+            fails.map(|check| home.steady(&text(check, "message"))).collect::<Vec<_>>()
+        };
+        assert_eq!(fails(), Vec::<String>::new());
+        let node = home.root().join(format!("cas/{}.bin", home.head(&other).unwrap()));
+        let record = home.record_file(&other);
+        let unreadable = "1 thread cannot be read: <id>";
+        let damaged = "the records of 1 thread are damaged, their agents and limits are lost: <id>";
+        garble(&node);
+        garble(&record);
+        let found: &[&str] = if is_posix { &[unreadable, damaged] } else { &[] };
+        assert_eq!(fails(), found, "without a boot id, each file is read");
+        for file in [&node, &record] {
+            fs::File::open(file).unwrap().set_modified(SystemTime::now()).unwrap();
+        }
+        assert_eq!(fails(), [unreadable, damaged]);
+        assert_eq!(fails(), [unreadable, damaged], "damage is not kept");
+    }
+}
+
 mod with_tools {
     use super::*;
+
+    #[test]
+    fn examination_of_many_threads_opens_few_files() {
+        let home = home();
+        home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
+        let thread = home.start_counting(3, "count");
+        home.json(&["thread", "step", &thread]);
+        add_threads(&home, &thread, 220);
+        let opened = || {
+            let log = home.work().join("strace");
+            let mut strace = Command::new("strace");
+            home.prepare(&mut strace);
+            strace.args(["-f", "-qq", "-e", "trace=openat,open", "-o"]).arg(&log);
+            strace.args([env!("CARGO_BIN_EXE_uwf"), "doctor", "--offline"]);
+            assert!(strace.output().expect("strace is installed").status.success());
+            let calls = fs::read_to_string(&log).unwrap();
+            calls.lines().filter(|call| ["/threads/", "/cas/", "/chains/"].iter().any(|dir| call.contains(dir))).count()
+        };
+        let first = opened();
+        assert!(first > 220, "each thread is read once: {first}");
+        // The lock of the thread that had a step, and the node of the workflow.
+        assert!(opened() < 10, "{}", opened());
+    }
 
     /// Records are written before the head. If `thread start` is killed in between, records of a thread without a head remain.
     #[test]

@@ -150,7 +150,7 @@ fn its_threads_are_listed_and_shown() {
     let (home, hashes) = foreign_home();
     assert_snapshot!(transcript(&home, &["thread", "list", "--all"]), @r##"
     exit 0
-    [{"thread":"<id>","workflow":"#1","head":"#2","state":"completed","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#3","state":"active","role":null,"startedAt":null,"changedAt":null,"workflowName":"solve-issue"},{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue"}]
+    [{"thread":"<id>","workflow":"#1","head":"#2","state":"completed","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue","task":"# Fix the bug It crashes."},{"thread":"<id>","workflow":"#1","head":"#3","state":"active","role":null,"startedAt":null,"changedAt":null,"workflowName":"solve-issue","task":"Another task."},{"thread":"<id>","workflow":"#1","head":"#2","state":"active","role":"coder","startedAt":null,"changedAt":<ms>,"workflowName":"solve-issue","task":"# Fix the bug It crashes."}]
     "##);
     assert_snapshot!(transcript(&home, &["thread", "list", "--all", "--format", "text"]), @"
     exit 0

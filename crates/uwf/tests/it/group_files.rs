@@ -98,6 +98,48 @@ fn changed_files_of_group_can_be_kept() {
 }
 
 #[test]
+fn branches_that_only_read_move_no_checkout() {
+    for (moves, now) in [
+        ("git checkout -q -b other", "branch other at "),
+        ("git checkout -q --detach", "no git branch at "),
+        ("git add -A; git commit -qm 'the plan'", "branch uwf/"),
+        ("git checkout -q --orphan empty", "branch empty, which has no commit"),
+    ] {
+        let (home, repo) = panel();
+        script(&home, "tests", &format!("{moves}; {APPROVE}"));
+        let ran = run_in_worktree(&home, &repo);
+        assert_eq!(ran.code, Some(40), "{moves}: {}", ran.transcript());
+        let thread = thread_of(&ran);
+        assert!(
+            ran.stderr.contains("the checkout moved from ") && ran.stderr.contains(&format!("to {now}")),
+            "{}",
+            ran.stderr
+        );
+        follow_hint(&home, &ran, "symbolic-ref");
+        let worktree = worktree_of(&home, &thread);
+        assert_eq!(git(&home, &worktree, &["symbolic-ref", "--short", "HEAD"]), format!("uwf/{thread}"));
+        assert!(worktree.join("plan.txt").exists());
+        let again = uwf_in(&home, &repo, &["run", &thread]);
+        assert_eq!(again.code, Some(0), "{moves}: {}", again.transcript());
+        assert_eq!(runs(&home), ["judge", "planner", "security", "tests"], "nothing is paid twice");
+    }
+}
+
+#[test]
+fn files_that_git_cannot_add_are_changes() {
+    let (home, repo) = panel();
+    script(&home, "tests", &format!("git init -q lib; echo lib > lib/f; {APPROVE}"));
+    let ran = run_in_worktree(&home, &repo);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert!(ran.stderr.contains("'lib/' does not have a commit checked out"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    fs::remove_dir_all(worktree_of(&home, &thread).join("lib")).unwrap();
+    let again = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(again.code, Some(0), "{}", again.transcript());
+    assert_eq!(runs(&home), ["judge", "planner", "security", "tests"]);
+}
+
+#[test]
 fn branch_that_changed_files_alone_is_named() {
     let (home, repo) = panel();
     home.put("panel", &PANEL.replace("{ play:", "{ max: 1, play:"));
@@ -149,7 +191,7 @@ fn unchecked_group_says_so_once() {
     let (home, repo) = panel();
     let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
-    let note = "the thread has no worktree, so uwf does not check that the branches of group `reviews` only read files";
+    let note = "without a worktree, uwf can't check that the branches of group `reviews` only read files";
     assert_eq!(ran.stderr.matches(note).count(), 1, "{}", ran.stderr);
     let outside = home.uwf(&["thread", "start", "panel", "-p", "x"]);
     let note = format!(
@@ -160,6 +202,10 @@ fn unchecked_group_says_so_once() {
     home.put("panel", &PANEL.replace("{ play:", "{ max: 1, files: shared, play:"));
     let shared = uwf_in(&home, &repo, &["thread", "start", "panel", "-p", "x"]);
     assert!(!shared.stderr.contains("only read files"), "{}", shared.stderr);
+    let commands = "name: panel\nroles:\n  tests: { run: \"true\" }\n  lint: { run: \"true\" }\n  reviews: { play: [ tests, lint ] }\ngraph:\n  $START: [ { role: reviews } ]\n  reviews: [ { role: $END } ]\n";
+    home.put("panel", commands);
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "x"]);
+    assert!(ran.code == Some(0) && !ran.stderr.contains("only read files"), "{}", ran.transcript());
     assert_eq!(json!(runs(&home)), json!(["judge", "planner", "security", "tests"]));
 }
 

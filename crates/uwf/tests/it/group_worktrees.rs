@@ -92,6 +92,29 @@ fn changes_of_branches_are_merged_in_order() {
 }
 
 #[test]
+fn branch_prompt_lists_files_of_earlier_steps() {
+    let (home, repo) = fixes();
+    let ran = run(&home, &repo);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let base = git(&home, &repo, &["rev-parse", "main"]);
+    let prompt = prompt_of(&home, "two");
+    let section = prompt.split("# Workspace\n\n").nth(1).unwrap();
+    assert!(
+        section.contains(
+            "Files that previous steps changed, with the roles that changed them:\n\n- `plan.txt` (planner)\n"
+        ),
+        "{section}"
+    );
+    assert!(
+        section.contains(&format!("The work began at commit `{0}`. `git diff {0}` shows", &base[..12])),
+        "{section}"
+    );
+    assert!(!section.contains(&thread_of(&ran)), "its git branch is its own: {section}");
+    let after = prompt_of(&home, "judge");
+    assert!(after.contains("- `plan.txt` (planner)\n") && after.contains("- `one.txt`"), "{after}");
+}
+
+#[test]
 fn conflict_waits_until_a_person_merged() {
     let (home, repo) = fixes();
     disagree(&home);
@@ -162,6 +185,101 @@ fn group_begins_only_on_branch_of_its_thread() {
 }
 
 #[test]
+fn repository_in_a_branch_waits_for_a_person() {
+    for way in ["keep", "move", "leave out"] {
+        let (home, repo) = fixes();
+        script(
+            &home,
+            "two",
+            "git init -q lib; cd lib; echo two > f; git add f; git commit -qm x; cd ..; git add -A; git commit -qm two; echo done",
+        );
+        let ran = run(&home, &repo);
+        assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+        let thread = thread_of(&ran);
+        assert!(ran.stderr.contains("lib is a git repository in the worktree of branch `two`"), "{}", ran.stderr);
+        let again = uwf_in(&home, &repo, &["run", &thread]);
+        assert_eq!(again.code, Some(20), "it is still there: {}", again.transcript());
+        let dir = ran.stderr.split("remove ").nth(1).and_then(|hint| hint.split("/lib/.git").next()).unwrap();
+        let dir = Path::new(dir);
+        match way {
+            "keep" => {
+                fs::remove_dir_all(dir.join("lib/.git")).unwrap();
+                git(&home, dir, &["rm", "-q", "--cached", "lib"]);
+            }
+            "move" => fs::rename(dir.join("lib"), home.work().join("lib")).unwrap(),
+            _ => {
+                let branch = git(&home, dir, &["symbolic-ref", "--short", "HEAD"]);
+                let ours = ["merge", "-q", "-s", "ours", "-m", "Leave changes out", &branch];
+                git(&home, &worktree_of(&home, &thread), &ours);
+            }
+        }
+        if way != "leave out" {
+            git(&home, dir, &["add", "-A"]);
+            git(&home, dir, &["commit", "-qm", "by hand"]);
+        }
+        let ran = uwf_in(&home, &repo, &["run", &thread]);
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+        assert_eq!(worktree_of(&home, &thread).join("lib/f").exists(), way == "keep");
+        assert_eq!(runs(&home), ALL, "no branch runs again");
+    }
+}
+
+#[test]
+fn files_git_cannot_add_wait_for_person() {
+    let (home, repo) = fixes();
+    script(&home, "two", "git init -q lib; echo two > lib/f; echo done");
+    let ran = run(&home, &repo);
+    assert_eq!(ran.code, Some(20), "{}", ran.transcript());
+    assert!(ran.stderr.contains("out of the merge: 'lib/' does not have a commit"), "{}", ran.stderr);
+    let thread = thread_of(&ran);
+    let dir = ran.stderr.split("elsewhere from ").nth(1).and_then(|hint| hint.lines().next()).unwrap();
+    let dir = Path::new(dir);
+    fs::remove_dir_all(dir.join("lib/.git")).unwrap();
+    git(&home, dir, &["add", "-A"]);
+    git(&home, dir, &["commit", "-qm", "by hand"]);
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(fs::read_to_string(worktree_of(&home, &thread).join("lib/f")).unwrap(), "two\n");
+    assert_eq!(runs(&home), ALL, "no branch runs again");
+}
+
+#[test]
+fn files_on_branch_without_commit_are_merged() {
+    let (home, repo) = fixes();
+    script(&home, "two", "git checkout -q --orphan other; echo two > two.txt; echo done");
+    let ran = run(&home, &repo);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let worktree = worktree_of(&home, &thread_of(&ran));
+    assert!(["one.txt", "two.txt", "plan.txt", "README"].iter().all(|file| worktree.join(file).exists()));
+}
+
+#[test]
+fn branch_with_another_history_waits_for_person() {
+    for rewrite in [
+        "git checkout -q --orphan other; echo two > two.txt; git add -A; git commit -qm other",
+        "git add -A; git commit -qm x; git reset -q --hard HEAD~2; echo two > two.txt",
+    ] {
+        let (home, repo) = fixes();
+        git(&home, &repo, &["commit", "-q", "--allow-empty", "-m", "one more"]);
+        script(&home, "two", &format!("{rewrite}; echo done"));
+        let mut ran = run(&home, &repo);
+        assert_eq!(ran.code, Some(20), "{rewrite}: {}", ran.transcript());
+        assert!(ran.stderr.contains("branch `two`"), "{rewrite}: {}", ran.stderr);
+        let thread = thread_of(&ran);
+        // Another branch is checked out, and its commit is on none of uwf.
+        if ran.stderr.contains("has moved since its last step") {
+            follow_hint(&home, &ran, "branch -f");
+            ran = uwf_in(&home, &repo, &["run", &thread]);
+        }
+        assert!(ran.stderr.contains("has dropped commits that the group began with"), "{rewrite}: {}", ran.stderr);
+        follow_hint(&home, &ran, "-s ours");
+        let ran = uwf_in(&home, &repo, &["run", &thread]);
+        assert_eq!(ran.code, Some(0), "{rewrite}: {}", ran.transcript());
+        assert_eq!(runs(&home), ALL, "{rewrite}: no branch runs again");
+    }
+}
+
+#[test]
 fn conflicting_branch_can_be_left_out() {
     let (home, repo) = fixes();
     disagree(&home);
@@ -190,14 +308,8 @@ fn changes_made_meanwhile_are_not_overwritten() {
     git(&home, &worktree, &["commit", "--quiet", "-m", "mine"]);
     follow_hint(&home, &ran, "-s ours");
     // The last branch gets a commit, and another person moves it away.
-    let third = git(&home, &repo, &["for-each-ref", "--format=%(refname:short)", "refs/heads/uwf/"]);
-    let third = third.lines().find(|other| {
-        !other.ends_with(&thread) && **other != branch && {
-            let listed = git(&home, &repo, &["ls-tree", "-r", "--name-only", other]);
-            !listed.contains("sub/file")
-        }
-    });
-    let third = third.unwrap().to_owned();
+    let third = third_branch(&home, &repo, &thread);
+    assert_ne!(third, branch);
     let of_third = worktree_of(&home, third.strip_prefix("uwf/").unwrap());
     let tip = git(&home, &repo, &["rev-parse", &third]);
     git(&home, &of_third, &["reset", "--quiet", "--hard", "main"]);
@@ -218,6 +330,51 @@ fn changes_made_meanwhile_are_not_overwritten() {
     let ran = uwf_in(&home, &repo, &["run", &thread]);
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert!(worktree.join("mine").exists() && worktree.join("more").exists() && !worktree.join("other").exists());
+    assert_eq!(runs(&home), ALL);
+}
+
+/// The branch whose committed change is the removal of `sub/file`.
+fn third_branch(home: &TestHome, repo: &Path, thread: &str) -> String {
+    let all = git(home, repo, &["for-each-ref", "--format=%(refname:short)", "refs/heads/uwf/"]);
+    let third = all.lines().find(|branch| {
+        !branch.ends_with(thread) && !git(home, repo, &["ls-tree", "-r", "--name-only", branch]).contains("sub/file")
+    });
+    third.unwrap().to_owned()
+}
+
+#[test]
+fn recorded_changes_survive_their_worktrees() {
+    let (home, repo) = fixes();
+    script(&home, "two", "exit 3");
+    let failed = run(&home, &repo);
+    assert_eq!(failed.code, Some(40), "{}", failed.transcript());
+    let thread = thread_of(&failed);
+    let worktrees = || fs::read_dir(home.root().join("worktrees")).unwrap().map(|entry| entry.unwrap().path());
+    let of_one = worktrees().find(|dir| dir.join("one.txt").exists()).unwrap();
+    let of_three = worktrees().find(|dir| dir.is_dir() && !dir.join("sub/file").exists()).unwrap();
+    fs::remove_dir_all(of_one).unwrap();
+    git(&home, &of_three, &["checkout", "--quiet", "--", "."]);
+    script(&home, "two", "echo two > two.txt; echo done");
+    let retried = uwf_in(&home, &repo, &["thread", "retry", &thread]);
+    assert_eq!(retried.code, Some(0), "{}", retried.transcript());
+    let worktree = worktree_of(&home, &thread);
+    assert!(worktree.join("one.txt").exists() && worktree.join("two.txt").exists());
+    assert!(!worktree.join("sub/file").exists(), "a deletion that was undone by hand is still recorded");
+}
+
+#[test]
+fn reset_commit_is_merged_from_the_record() {
+    let (home, repo) = fixes();
+    disagree(&home);
+    let ran = run(&home, &repo);
+    let thread = thread_of(&ran);
+    let third = third_branch(&home, &repo, &thread);
+    let of_third = worktree_of(&home, third.strip_prefix("uwf/").unwrap());
+    git(&home, &of_third, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    follow_hint(&home, &ran, "-s ours");
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert!(!worktree_of(&home, &thread).join("sub/file").exists());
     assert_eq!(runs(&home), ALL);
 }
 

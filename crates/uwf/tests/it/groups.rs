@@ -243,7 +243,11 @@ fn bad_groups_are_refused() {
     for (from, to, why) in [
         ("[ security,", "[ securty,", "did you mean `security`?"),
         ("[ security,", "[ reviews,", "the role `reviews` plays itself"),
-        ("docs: { goal: You read the manual. }", "docs: { play: [ reviews ] }", "the role `reviews` plays itself"),
+        (
+            "docs: { goal: You read the manual. }",
+            "docs: { play: [ reviews ] }",
+            "the role `reviews` plays itself through `docs`",
+        ),
         ("[ security, tests,", "[ security, security,", "names the role `security` twice"),
         ("    play: [", "    goal: Review.\n    play: [", "`goal` does not belong to a role with `play`"),
         ("    play: [", "    max: 0\n    play: [", "`max` is 0"),
@@ -257,7 +261,7 @@ fn bad_groups_are_refused() {
         (
             "condition: \"$last('planner').docs\"",
             "condition: \"false\"",
-            "condition `false` is not defined, because a single word names a condition",
+            "condition `false` is not defined: a single word is the name of a condition",
         ),
         ("condition: approved }", "condition: \"true\" }", "leave `condition` out: it always holds"),
     ] {

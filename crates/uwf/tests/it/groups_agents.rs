@@ -144,3 +144,47 @@ fn branch_of_inner_group_gets_the_named_agent() {
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     assert_eq!(runs(&home), ["bad one", "o one", "t planner", "t two"]);
 }
+
+/// A group that is played twice. One of its roles sees only the planner's steps, and a keyed list has the same item in each round.
+const TWICE: &str = "name: twice
+description: x
+roles:
+  planner: { goal: x }
+  narrow: { goal: x, sees: [planner] }
+  wide: { goal: x }
+  both: { play: [ narrow, wide ] }
+  item: { goal: x, sees: [] }
+  keyed: { play: item, each: \"[{'id': 'a'}]\", key: id }
+  listed: { play: item, each: \"[{'id': 'b'}]\" }
+conditions:
+  again: { expression: \"$count(steps[role='both']) < 2\" }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: both } ]
+  both: [ { role: keyed } ]
+  keyed: [ { role: listed } ]
+  listed: [ { role: both, condition: again }, { role: $END } ]
+";
+
+#[test]
+fn branch_has_its_own_last_answer() {
+    let home = home();
+    home.put("twice", TWICE);
+    home.script("worker", "#!/bin/sh\nn=$(cat n-$UWF_BRANCH 2>/dev/null)x\necho $n > n-$UWF_BRANCH\ncat > prompt-$UWF_BRANCH-$n\necho \"answer-$n of $UWF_BRANCH\"\n");
+    home.config("agents:\n  t: { command: worker, output: text }\ndefaultAgent: t\nkillGrace: 1\n");
+    let ran = home.uwf(&["run", "twice", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let prompt = |name: &str| fs::read_to_string(home.work().join(format!("prompt-{name}"))).unwrap();
+    for first in ["both.narrow-x", "both.wide-x", "keyed.a-x"] {
+        assert!(!prompt(first).contains("# Your last answer"), "{first}");
+    }
+    let narrow = prompt("both.narrow-xx");
+    assert!(narrow.contains("You answered in step 2:") && narrow.contains("answer-x of both.narrow"), "{narrow}");
+    assert!(!narrow.contains("both.wide"), "{narrow}");
+    let wide = prompt("both.wide-xx");
+    assert!(wide.contains("The result of `wide` in step 2 is your own last answer."), "{wide}");
+    let keyed = prompt("keyed.a-xx");
+    assert!(keyed.contains("answer-x of keyed.a") && !keyed.contains("both."), "{keyed}");
+    // Without keys, item 1 may be another one this time.
+    assert!(!prompt("listed.1-xx").contains("# Your last answer"));
+}

@@ -1,6 +1,7 @@
 //! Groups of copies: the same task several times, and the best result.
 
 use serde_json::{Value, json};
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::child_threads::child_of;
@@ -101,6 +102,10 @@ fn expression_picks_without_a_model() {
         let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('drafts')"]);
         assert_eq!(output["winner"], json!(winner), "{pick}: {output}");
         assert_eq!(output.get("verdict"), None);
+        assert!(prompt(&home, "last").contains(&format!("Copy `{winner}` was picked.")), "{}", prompt(&home, "last"));
+        let shown = home.json(&["thread", "show", &thread_of(&ran)]);
+        let picked = shown["group"]["branches"].as_array().unwrap().iter().filter(|branch| branch["picked"] == true);
+        assert_eq!(picked.map(|branch| text(branch, "name")).collect::<Vec<_>>(), [winner.to_string()], "{shown:#}");
         assert_eq!(runs(&home), ["drafts.1", "drafts.2", "drafts.3", "last"]);
     }
     let home = drafts(&DRAFTS.replace("pick: judge", "pick: \"steps[output.words > 99].role\""));
@@ -116,6 +121,11 @@ fn person_picks_where_nobody_else_does() {
     assert_eq!(ran.code, Some(20), "{}", ran.transcript());
     let thread = thread_of(&ran);
     assert!(ran.stderr.contains(&format!("uwf thread take {thread} drafts.")), "{}", ran.stderr);
+    let server = TestServer::start(&home, &[]);
+    let page = server.page(&format!("/threads/{thread}")).body;
+    assert!(page.contains("drafts.pick</a> needs your answer"), "{page}");
+    let form = server.page("/").body;
+    assert!(form.contains("These are the results of the same task") && form.contains("Draft 2."), "{form}");
     let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     for said in [&ran.stderr, &shown] {
         assert!(said.contains("2: {\"words\":20}\n"), "each copy is shown: {said}");
@@ -126,6 +136,23 @@ fn person_picks_where_nobody_else_does() {
     }
     let wrong = home.uwf(&["thread", "take", &thread, "drafts.9"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
+    let listed = home.json(&["thread", "list"]);
+    let below = listed.as_array().unwrap().iter().map(|row| row["thread"].as_str().unwrap()).find(|id| *id != thread);
+    let group = below.unwrap().to_owned();
+    for odd in ["drafts.01", ".1"] {
+        let refused = home.uwf(&["thread", "take", &thread, odd]);
+        assert!(
+            refused.code == Some(64) && refused.stderr.contains("is not a copy of a group"),
+            "{}",
+            refused.transcript()
+        );
+    }
+    let above = home.uwf(&["thread", "take", &group, "drafts.1"]);
+    assert!(
+        above.stderr.contains(&format!("the thread above: `uwf thread take {thread} drafts.1`")),
+        "{}",
+        above.stderr
+    );
     let wrong = home.uwf(&["thread", "take", &thread, "other.1"]);
     assert_eq!(wrong.code, Some(64), "{}", wrong.transcript());
     let command = format!("`uwf thread take {thread} drafts.1`");
@@ -137,6 +164,14 @@ fn person_picks_where_nobody_else_does() {
         why.contains(&format!("uwf thread take {thread} drafts.NUMBER")) && !why.contains("thread answer"),
         "{why}"
     );
+    for typed in ["drafts3.5", "draft.4"] {
+        let wrong = home.uwf(&["thread", "take", &thread, typed]);
+        assert!(
+            wrong.code == Some(64) && wrong.stderr.contains("copies to pick from: `drafts.1` to `drafts.3`"),
+            "{typed}: {}",
+            wrong.stderr
+        );
+    }
     let taken = home.uwf(&["thread", "take", &thread, "drafts.3", "-m", "The clearest.", "--format", "text"]);
     assert_eq!((taken.code, taken.stdout.as_str()), (Some(0), "drafts.3 is the winner\n"), "{}", taken.transcript());
     let ran = home.uwf(&["run", &thread]);
@@ -232,6 +267,20 @@ fn copies_have_agents_of_their_own() {
 }
 
 #[test]
+fn listed_copies_need_no_other_agent() {
+    let home = drafts(DRAFTS);
+    let agents = "agents:\n  t: { command: worker, output: text }\n";
+    let of_roles = "agentOverrides: { best-of: { drafts: [t], judge: t, last: t } }\n";
+    home.config(&format!("{agents}{of_roles}"));
+    let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    home.config(&format!("{agents}{}", of_roles.replace("drafts: [t], ", "")));
+    let refused = home.uwf(&["run", "best-of", "-p", "Write."]);
+    assert_eq!(refused.code, Some(78), "{}", refused.transcript());
+    assert!(refused.stderr.contains("no agent is configured for role `writer`"), "{}", refused.stderr);
+}
+
+#[test]
 fn keys_that_do_not_belong_together_are_refused() {
     let home = home();
     for (from, to, why) in [
@@ -250,11 +299,37 @@ fn keys_that_do_not_belong_together_are_refused() {
         ("pick: judge", "pick: judge\n    merge: sequence", "`merge` needs `files: worktree`"),
         ("pick: judge", "pick: judge\n    mayFail: perhaps", "`mayFail`"),
         ("  last: {", "  last: { copies: 2,", "`copies` belongs only to a role with `play`"),
+        ("play: writer", "play:", "`play` is empty"),
+        ("pick: judge", "pick: \"5\"", "`pick` of `drafts` names copy 5, and there are only 3"),
+        (
+            "  judge: { goal: You choose., ",
+            "  judge: { run: choose }\n  other: { goal: x, ",
+            "of the command `judge` has no `winner`",
+        ),
     ] {
         let file = home.file("best-of.yaml", &DRAFTS.replacen(from, to, 1));
         let refused = home.uwf(&["workflow", "validate", file.to_str().unwrap()]);
         assert_eq!(refused.code, Some(65), "{to}: {}", refused.transcript());
         assert!(refused.stdout.contains(why), "{to}: {}", refused.transcript());
+    }
+    for (pick, why) in [
+        ("steps[output.word > 1].role", "but the output of `writer` has no `word`\n"),
+        ("$sort(steps, function($a, $b) { $a.output.wards > $b.output.wards })[0].role", "has no `wards`"),
+        ("$last('writer').words > 1 ? 1 : 2", "asks for the role `writer`, but its steps are the copies `1` to `3`"),
+        ("$last('4').words", "asks for the role `4`"),
+        ("steps[1].output.text.role", "has no `text`"),
+    ] {
+        let file = home.file("best-of.yaml", &DRAFTS.replace("pick: judge", &format!("pick: \"{pick}\"")));
+        let doubtful = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap(), "--format", "text"]);
+        assert!(doubtful.code == Some(65) && doubtful.stdout.contains(why), "{pick}: {}", doubtful.transcript());
+    }
+    for pick in ["judge", "\"steps[output.words > 1].role\"", "\"$last('1').words > 5 ? 1 : 2\"", "\"steps[-1].role\""]
+    {
+        let judge = DRAFTS.lines().find(|line| line.starts_with("  judge:")).unwrap();
+        let used = if pick == "judge" { DRAFTS.to_owned() } else { DRAFTS.replace(&format!("{judge}\n"), "") };
+        let file = home.file("best-of.yaml", &used.replace("pick: judge", &format!("pick: {pick}")));
+        let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);
+        assert_eq!(valid.code, Some(0), "{pick}: {}", valid.transcript());
     }
     let file = home.file("best-of.yaml", DRAFTS);
     let valid = home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap()]);

@@ -57,7 +57,9 @@ fn each_item_has_its_own_branch() {
     let output = home.json(&["thread", "eval", &thread, "$last('fixes')"]);
     assert_eq!(output, json!({"a": {"done": true}, "b": {"done": true}, "c": {"done": true}}));
     let own = prompt(&home, "fixes.b");
-    for part in ["# Your item", "item 2 of 3, `b`", "file: b.rs", "Mend it.", "output of role `planner`"] {
+    for part in
+        ["# Your item", "item 2 of 3, `b`, of the group `fixes`", "file: b.rs", "Mend it.", "output of role `planner`"]
+    {
         assert!(own.contains(part), "{part}: {own}");
     }
     let branches = home.json(&[
@@ -107,14 +109,9 @@ fn empty_list_costs_nothing() {
 #[test]
 fn bad_items_are_refused_before_any_branch() {
     for (each, list, code, why) in [
-        ("$last('planner').finding", "[]", 65, "gives nothing instead of a list"),
-        ("$last('planner').findings[id='a']", "[{id: a}]", 65, "gives an object instead of a list"),
-        (
-            "$last('planner').findings",
-            "[{id: a}, {id: a}]",
-            65,
-            "item 2 of `fixes` has the key `a`, as an item before it",
-        ),
+        ("$last('planner').finding", "[]", 65, "gives nothing; it must give a list"),
+        ("$last('planner').findings[id='a']", "[{id: a}]", 65, "gives an object; it must give a list"),
+        ("$last('planner').findings", "[{id: a}, {id: a}]", 65, "items 1 and 2 of `fixes` have the same `id`: `a`"),
         ("$last('planner').findings", "[{id: a}, {file: b}]", 65, "item 2 of `fixes` has no `id`"),
         ("$last('planner').findings", "[{id: [a]}]", 65, "neither a text nor a number"),
         (
@@ -176,6 +173,30 @@ fn failed_branch_is_not_paid_again_after_wait() {
 }
 
 #[test]
+fn silent_agent_starts_no_more_branches() {
+    let silent = "test -e go || sleep 60\nprintf -- '---\\ndone: true\\n---\\n'\n";
+    let played = |more: &str| {
+        let home = map(&MAP.replace("    key: id\n", &format!("    key: id\n    max: 1\n{more}")));
+        home.config(
+            "agents:\n  t: { command: worker, output: text, idleTimeout: 1s }\ndefaultAgent: t\nkillGrace: 1\n",
+        );
+        home.file("fixer.sh", silent);
+        let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
+        (home, ran)
+    };
+    let (home, ran) = played("");
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fixes.a", "planner"]);
+    let said = "uwf did not start branches `b` and `c`: the agent is the same, and printed nothing";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    home.file("go", "");
+    assert_eq!(home.uwf(&["thread", "retry", &thread_of(&ran)]).code, Some(0));
+    let (home, ran) = played("    mayFail: true\n");
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(runs(&home), ["fixes.a", "fixes.b", "fixes.c", "planner", "report"], "each may fail");
+}
+
+#[test]
 fn failure_of_the_account_starts_no_more_branches() {
     let home = map(&MAP.replace("    key: id\n", "    key: id\n    max: 1\n    mayFail: true\n"));
     home.file(
@@ -184,7 +205,7 @@ fn failure_of_the_account_starts_no_more_branches() {
     );
     let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());
-    assert!(ran.stderr.contains("2 branches not begun (b, c)"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("uwf did not start branches `b` and `c`"), "{}", ran.stderr);
     assert_eq!(runs(&home), ["fixes.a", "planner"]);
     home.file("paid", "");
     let thread = thread_of(&ran);
@@ -206,7 +227,7 @@ fn missing_program_of_commands_starts_no_more_branches() {
         let home = map(&commands(&format!("\"{run}\""), "    mayFail: true\n"));
         let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
         assert_eq!(ran.code, Some(40), "{run}: {}", ran.transcript());
-        assert!(ran.stderr.contains("2 branches not begun (b, c)"), "{run}: {}", ran.stderr);
+        assert!(ran.stderr.contains("uwf did not start branches `b` and `c`"), "{run}: {}", ran.stderr);
         assert!(ran.stderr.contains("exited with 127"), "{run}: {}", ran.stderr);
     }
     // Here the program is in the middle of a line, and depends on the item.
@@ -223,7 +244,7 @@ fn command_without_directory_may_fail() {
         let home = map(&commands("pwd, cwd: sub", more));
         let ran = home.uwf(&["run", "fix-all", "-p", "x"]);
         assert_eq!(ran.code, Some(code), "{}", ran.transcript());
-        assert!(!ran.stderr.contains("not begun"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("did not start"), "{}", ran.stderr);
         if code == 0 {
             let output = home.json(&["thread", "eval", &thread_of(&ran), "$last('fixes')"]);
             for name in ["a", "b", "c"] {
@@ -257,7 +278,7 @@ fn limit_of_the_parent_starts_no_more_branches() {
     home.file("fixer.sh", "printf -- '---\\ndone: true\\n---\\n'\nsleep 2.2\n");
     let ran = home.uwf(&["run", "fix-all", "-p", "x", "--max-time", "4s"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
-    assert!(ran.stderr.contains("not begun"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("did not start"), "{}", ran.stderr);
     let played = runs(&home).iter().filter(|run| run.starts_with("fixes.")).count();
     assert!(played < 3, "{:?}", runs(&home));
     let thread = thread_of(&ran);

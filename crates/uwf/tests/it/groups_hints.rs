@@ -72,6 +72,21 @@ fn usage_limit_of_branches_names_the_parent() {
 }
 
 #[test]
+fn redo_of_unfinished_group_names_way_on() {
+    let home = panel(PANEL, "test $UWF_ROLE = security && exit 3\necho Fine.\n");
+    let thread = text(&home.json(&["thread", "start", "panel", "-p", "x"]), "thread");
+    let redo = || hints(&home.uwf(&["thread", "fork", &thread, "--redo", "reviews.tests"]), 64);
+    assert_eq!(redo(), [format!("`uwf run {thread}` continues the thread; `--redo` is for a group that has ended")]);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(40));
+    assert_eq!(
+        redo(),
+        [format!(
+            "`uwf thread retry {thread}` plays only the branches that have not ended; `--redo` is for a group that has"
+        )]
+    );
+}
+
+#[test]
 fn usage_limit_of_child_workflow_names_the_parent() {
     let home = panel(PANEL, "echo 'Claude usage limit reached. Your limit will reset at 3pm' >&2; exit 1\n");
     home.put(
@@ -139,7 +154,7 @@ graph:
         (each.replace("EACH", "start.input.items"), "give other values: `uwf thread fork THREAD --set 'NAME=VALUE'`"),
         (
             each.replace("EACH", "\"$last('planner').items\""),
-            "let the role that made the list make it again: `uwf thread fork THREAD --from-role planner`",
+            "have the role that made the list run again: `uwf thread fork THREAD --from-role planner`",
         ),
         (each.replace("EACH", "'[{}]'"), ""),
     ] {

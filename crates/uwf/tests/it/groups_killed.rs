@@ -402,7 +402,12 @@ fn stopped_branch_keeps_its_answer() {
     ));
     let thread = home.start("panel", "x");
     let mut window = home.command(&["thread", "step", &thread]).spawn().unwrap();
-    until("the answer is being read", || !server.asked().is_empty());
+    let has_ended = |role: &str| {
+        let shown = home.json(&["thread", "show", &thread]);
+        let branches = shown["group"]["branches"].as_array().cloned().unwrap_or_default();
+        branches.iter().any(|branch| branch["name"] == role && branch["state"] == "completed")
+    };
+    until("the answer is being read", || !server.asked().is_empty() && has_ended("fast") && has_ended("late"));
     signal(window.id(), "INT");
     assert_eq!(window.wait().unwrap().code(), Some(130));
     let ran = home.uwf(&["thread", "step", &thread]);

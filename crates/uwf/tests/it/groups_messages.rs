@@ -39,7 +39,7 @@ fn panel(scripts: &[(&str, &str)]) -> TestHome {
 /// The message and the hints of a command that stopped, without ids.
 fn message(home: &TestHome, ran: &FinishedRun) -> String {
     let from =
-        ["error: ", "waiting: ", "limit: "].iter().filter_map(|kind| ran.stderr.find(&format!("{kind}branch "))).min();
+        ["error: ", "waiting: ", "limit: "].iter().filter_map(|kind| ran.stderr.find(&format!("{kind}branch"))).min();
     let text = &ran.stderr[from.unwrap_or_else(|| panic!("{}", ran.transcript()))..];
     let text = text.split("not done: ").next().unwrap().replace(&thread_of(ran), "THREAD");
     let text = replaced(&home.steady(&text), "step-details ", "`", "NODE");
@@ -116,13 +116,13 @@ fn limited_branches_have_a_line_each() {
     let again = home.uwf(&["thread", "retry", &thread_of(&ran)]);
     assert_snapshot!(format!("{}\n---\n{}", message(&home, &ran), message(&home, &again)), @r"
     error: branch `reviews.security` is stuck: agent `t` exited with 1; its last words: not done
-    branch `reviews.manual.style` is limited: agent `t` is at its usage limit; the notice has no end, so uwf tries again at <time> UTC: agent `t` exited with 1; its last words: Claude usage limit reached. Your limit will reset at soon
+    branch `reviews.manual.style` is limited: agent `t` is at its usage limit; no end time is given, so uwf tries again at <time> UTC: agent `t` exited with 1; its last words: Claude usage limit reached. Your limit will reset at soon
     hint: reviews.security: all it printed is kept: `uwf thread step-details NODE`
     hint: reviews.manual.style: all it printed is kept: `uwf thread step-details NODE`
     hint: `uwf thread retry THREAD` plays only the branches that have not ended
     ---
-    error: branch `reviews.security` is limited: the thread started <time> ago, its limit is 1 s
-    branch `reviews.manual.style` is limited: agent `t` is at its usage limit; the notice has no end, so uwf tries again at <time> UTC
+    error: branch `reviews.security` is limited: the thread started <time> ago; its limit is 1 s
+    branch `reviews.manual.style` is limited: agent `t` is at its usage limit; no end time is given, so uwf tries again at <time> UTC
     hint: reviews.security: to continue: `uwf thread limit <id> --time +1h`
     hint: `uwf run THREAD --wait` waits until then and continues
     hint: `uwf run THREAD --agent ROLE=NAME` lets another agent play a role; `uwf thread retry THREAD` tries now
@@ -160,6 +160,55 @@ fn run_says_once_why_inner_branches_stopped() {
     let ran = home.uwf(&["run", "panel", "-p", "x", "--format", "text"]);
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("✗ reviews.manual by")).collect();
     assert!(lines.len() == 1 && !lines[0].contains("exited"), "{}", ran.stderr);
+}
+
+/// A map over eleven items, whose branches come to a usage limit one after the other.
+const MAPPED: &str = "name: mapped
+roles:
+  plan: { goal: x, meta: { type: object, properties: { items: { type: array } }, required: [items] } }
+  fix: { goal: x }
+  fixes: { play: fix, each: \"$last('plan').items\", max: 3 }
+graph:
+  $START: [ { role: plan } ]
+  plan: [ { role: fixes } ]
+  fixes: [ { role: $END } ]
+";
+
+#[test]
+fn shared_usage_limit_has_one_line() {
+    let home = panel(&[
+        ("plan", "printf -- '---\\nitems: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]\\n---\\n'"),
+        // The ends that the notices say differ by seconds. Four branches have begun before the first one.
+        (
+            "fix",
+            "echo x >> order; sleep $((2 + $(wc -l < order))); echo 'Error: 429 Too Many Requests, try again in 120m' >&2; exit 1",
+        ),
+    ]);
+    home.put("mapped", MAPPED);
+    // The line says the minute in which the limit ends, which must be one for all.
+    let second = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() % 60;
+    while second() > 45 {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    let ran = home.uwf(&["run", "mapped", "-p", "x"]);
+    assert_eq!(ran.code, Some(30), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let again = home.uwf(&["run", &thread]);
+    let shown = message(&home, &ran);
+    let first = shown.lines().next().unwrap();
+    for part in
+        ["error: branches `fixes.1`", " and 7 more are limited: agent `t` is at its usage limit until ", "429 Too Many"]
+    {
+        assert!(first.contains(part), "{part}: {shown}");
+    }
+    let hints: Vec<&str> = shown.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert!(hints.len() == 3 && shown.lines().count() == 4, "{shown}");
+    assert!(hints[0].starts_with("hint: fixes.") && hints[1].contains(" --wait` "), "{shown}");
+    assert_eq!(ran.stderr.matches("429").count(), 2, "once when it happens, and once at the end: {}", ran.stderr);
+    assert_eq!(ran.stderr.matches("same reason as fixes.").count(), 10, "{}", ran.stderr);
+    assert_eq!(message(&home, &again).lines().filter(|line| line.contains("is at its usage limit")).count(), 1);
+    let why = uwf_testing::text(&home.json(&["thread", "show", &thread]), "why");
+    assert!(why.starts_with("branches `fixes.1`") && why.lines().count() == 1, "{why}");
 }
 
 /// An earlier step of the parent's thread has this role. The agent of the branch still works for the first time.

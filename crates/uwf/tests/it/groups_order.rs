@@ -207,3 +207,52 @@ fn branches_of_forked_group_have_no_known_threads() {
         shown["group"]["branches"].as_array().unwrap().iter().map(|branch| &branch["thread"]).collect();
     assert_eq!(own, json!(expected));
 }
+
+/// Keys whose order is neither the alphabet nor the length, and a group of roles within a group.
+const KEYED: &str = "name: keyed
+roles:
+  zeta: { goal: x }
+  mid: { goal: x }
+  alpha: { goal: x }
+  inner: { play: [ mid, alpha ] }
+  fix: { goal: x }
+  fixes: { play: fix, each: \"[{'id': 'zz'}, {'id': 'b'}, {'id': 'ccc'}, {'id': 'a'}]\", key: id }
+  reviews: { play: [ zeta, inner, fixes ] }
+graph:
+  $START: [ { role: reviews } ]
+  reviews: [ { role: fixes } ]
+  fixes: [ { role: $END } ]
+";
+
+/// The words in the order in which a text has them first.
+fn in_order<'w>(text: &str, words: &[&'w str]) -> Vec<&'w str> {
+    let mut found: Vec<&str> = words.to_vec();
+    found.sort_by_key(|word| text.find(word).unwrap_or_else(|| panic!("no {word} in {text}")));
+    found
+}
+
+#[test]
+fn outputs_of_groups_have_branches_in_order() {
+    let home = home();
+    home.put("keyed", KEYED);
+    home.worker("output: text", "#!/bin/sh\ncat > /dev/null\necho done\n");
+    let ran = home.uwf(&["run", "keyed", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let read = home.uwf(&["thread", "read", &thread, "--format", "text"]).stdout;
+    let listed = home.uwf(&["thread", "steps", &thread, "--format", "text"]).stdout;
+    let listed_json = home.uwf(&["thread", "steps", &thread, "--format", "json"]).stdout;
+    let output = |text: &str| text.rsplit("**Output**").next().unwrap().to_owned();
+    let quoted = ["\"zz\"", "\"b\"", "\"ccc\"", "\"a\""];
+    let bold = ["**zz**", "**b**", "**ccc**", "**a**"];
+    for (text, keys) in [(&output(&read), bold), (&listed_json, quoted)] {
+        assert_eq!(in_order(text, &keys), keys, "{text}");
+    }
+    for text in [&read, &listed, &listed_json] {
+        assert_eq!(
+            in_order(text, &["zeta", "mid", "alpha", "zz", "ccc"]),
+            ["zeta", "mid", "alpha", "zz", "ccc"],
+            "{text}"
+        );
+    }
+}

@@ -157,6 +157,22 @@ fn role_resolves_conflicts_of_a_merge() {
 }
 
 #[test]
+fn command_resolves_conflicts_of_a_merge() {
+    let (home, repo) = fixes(
+        &FIXES
+            .replace("merge: sequence }", "merge: sequence, resolve: merger }")
+            .replace("  judge: {", "  merger: { run: 'git merge -q -X ours \"$UWF_ITEM\"' }\n  judge: {"),
+    );
+    script(&home, "one", "echo one > README; echo done");
+    script(&home, "two", "echo two > README; echo two > new; echo done");
+    let ran = uwf_in(&home, &repo, &["run", "panel", "-p", "Fix it."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let dir = worktree_of(&home, &thread_of(&ran));
+    let read = |file: &str| fs::read_to_string(dir.join(file)).unwrap();
+    assert_eq!([read("README"), read("new")], ["one\n", "two\n"]);
+}
+
+#[test]
 fn conflict_left_by_role_waits_for_person() {
     let (home, repo) = conflicts();
     script(&home, "merger", "echo 'I cannot decide.'");

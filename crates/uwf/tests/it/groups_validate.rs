@@ -292,6 +292,29 @@ fn branches_and_outcomes_of_other_roles_are_doubtful() {
 }
 
 #[test]
+fn items_from_the_input_are_checked() {
+    let home = home();
+    let input = "input: { type: object, properties: { count: { type: integer }, files: { type: array, maxItems: 9, items: { type: object, properties: { id: { type: string } } } } } }\nroles:\n";
+    let file = |each: &str, key: &str| {
+        FIXES
+            .replacen("roles:\n", input, 1)
+            .replacen("each: $last('planner').findings", each, 1)
+            .replacen("key: id", key, 1)
+    };
+    for (each, key, why) in [
+        ("each: start.input.count", "key: id", "gives `count` of the input, but must give a list"),
+        ("each: start.input.counts", "key: id", "the input has no `counts`"),
+        ("each: start.input.files", "key: name", "the items of `files` of the input have no `name`"),
+        ("each: start.input.files", "key: id", ""),
+    ] {
+        let path = home.file("fix-all.yaml", &file(each, key));
+        let ran = home.uwf(&["workflow", "validate", "--strict", path.to_str().unwrap(), "--format", "text"]);
+        assert_eq!(ran.code == Some(0), why.is_empty(), "{each}: {}", ran.transcript());
+        assert!(ran.stdout.contains(why), "{each}: {}", ran.transcript());
+    }
+}
+
+#[test]
 fn unknown_roles_are_named_at_their_place() {
     let home = home();
     let copies = "fixes:\n    play: fixer\n    copies: 2\n    pick: ";
@@ -337,4 +360,23 @@ fn unknown_roles_are_named_at_their_place() {
         assert!(rest.contains(message) && rest.contains("which does not exist") && rest.contains(hint), "{to}: {said}");
         assert!(!said.contains("bad-group"), "{to}: {said}");
     }
+}
+
+#[test]
+fn paths_of_branches_are_distinct() {
+    let home = home();
+    let flow = |inner: &str| {
+        format!(
+            "name: fix-all\ndescription: d\nroles:\n  a: {{ goal: g }}\n  b: {{ goal: g }}\n  ner.a: {{ goal: g }}\n  {inner}: {{ play: [ a, b ] }}\n  in: {{ play: [ ner.a, {inner} ] }}\ngraph:\n  $START: [ {{ role: in }} ]\n  in: [ {{ role: {inner} }} ]\n  {inner}: [ {{ role: $END }} ]\n"
+        )
+    };
+    let validated = |inner: &str| {
+        let file = home.file("fix-all.yaml", &flow(inner));
+        home.uwf(&["workflow", "validate", "--strict", file.to_str().unwrap(), "--format", "text"])
+    };
+    let fine = validated("inner");
+    assert_eq!(fine.code, Some(0), "{}", fine.transcript());
+    let refused = validated("in.ner");
+    assert_eq!(refused.code, Some(65), "{}", refused.transcript());
+    assert!(refused.stdout.contains("have the same path, `in.ner.a`"), "{}", refused.transcript());
 }

@@ -9,6 +9,7 @@ use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
 use crate::fixtures::group_in_repository::thread_of;
+use crate::fixtures::group_runs::prompt;
 use crate::fixtures::mcp_client::Client;
 use crate::home;
 
@@ -61,7 +62,13 @@ fn held_branch(home: &TestHome, role: &str) -> (String, Child) {
     let thread = home.start("panel", "Review it.");
     home.json(&["thread", "step", &thread]);
     let step = home.command(&["thread", "step", &thread]).spawn().unwrap();
-    until("the branch is at work", || home.work().join("begun").exists());
+    until("the other branches end, and this one is at work", || {
+        let shown = home.json(&["thread", "show", &thread]);
+        let branches = shown["group"]["branches"].as_array().cloned().unwrap_or_default();
+        let mut others = branches.iter().filter(|branch| branch["name"] != role);
+        let others_end = others.all(|branch| branch["state"] == "completed" || branch["state"] == "waiting");
+        home.work().join("begun").exists() && branches.len() > 1 && others_end
+    });
     (thread, step)
 }
 
@@ -207,6 +214,31 @@ fn live_prefixes_lines_of_branches() {
 }
 
 #[test]
+fn live_prefixes_branches_that_workflows_play() {
+    let home = panel();
+    let outer = "name: outer\ndescription: x\nroles:\n  one: { goal: One. }\n  two: { goal: Two. }\n  both: { play: [ one, two ] }\ngraph:\n  $START: [ { role: both } ]\n  both: [ { role: $END } ]\n";
+    home.put("outer", outer);
+    let inner = "name: inner\ndescription: x\nroles:\n  writer: { goal: Write. }\ngraph:\n  $START: [ { role: writer } ]\n  writer: [ { role: $END } ]\n";
+    home.put("inner", inner);
+    home.file("writer.sh", "echo I am the writer.\n");
+    let agents = ["--agent", "one=uwf-workflow inner", "--agent", "two=uwf-workflow inner"];
+    let ran = home.uwf(&[&["run", "outer", "-p", "x"][..], &agents].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let lines = home.uwf(&["live", &thread, "--format", "text"]).stdout;
+    for branch in ["both.one", "both.two"] {
+        assert!(
+            lines.lines().any(|line| line.starts_with(&format!("{branch} │")) && line.contains("writer")),
+            "{branch}: {lines}"
+        );
+    }
+    assert!(!lines.contains("│ │"), "each line names its branch: {lines}");
+    let events = home.uwf(&["live", &thread, "--format", "json"]).stdout;
+    let within = events.lines().filter(|line| line.contains("\"within\":\"both.one\"")).count();
+    assert!(within > 0, "{events}");
+}
+
+#[test]
 fn path_of_nested_branch_names_all_groups() {
     let home = panel();
     home.put(
@@ -238,7 +270,12 @@ fn why_explains_which_branches_are_left_out() {
     );
     assert_eq!(docs["value"], false);
     assert_eq!(next["branches"][0]["matched"], true);
-    home.json(&["thread", "step", &thread]);
+    let would = home.json(&["thread", "step", &thread, "--dry-run", "--explain"]);
+    assert_eq!(would["explain"]["branches"], next["branches"]);
+    let step = home.uwf(&["thread", "step", &thread, "--explain", "--format", "text"]).stdout;
+    for part in ["· leaves out docs if wants-docs", "$last('planner').docs → false"] {
+        assert!(step.contains(part), "{part}: {step}");
+    }
     let words = home.uwf(&["thread", "why", &thread, "--format", "text"]).stdout;
     for part in
         ["✓ plays security: it has no condition", "· leaves out docs if wants-docs", "$last('planner').docs → false"]
@@ -309,7 +346,7 @@ fn limit_counts_each_copy_once() {
     let home = priced(&PRICES, &copies);
     let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "7.2"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
-    assert!(ran.stderr.contains("the thread has cost $7.50, its limit is $7.20"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the thread has cost $7.50; its limit is $7.20"), "{}", ran.stderr);
 }
 
 #[test]
@@ -318,7 +355,7 @@ fn limit_and_cost_count_failed_branches() {
     home.file("fails-docs", "");
     let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "9"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
-    assert!(ran.stderr.contains("the thread has cost $10.00, its limit is $9.00"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the thread has cost $10.00; its limit is $9.00"), "{}", ran.stderr);
     let thread = thread_of(&ran);
     for args in [&[][..], &[thread.as_str()]] {
         let costs = home.json(&[&["thread", "cost"], args].concat());
@@ -355,7 +392,7 @@ fn limit_error_says_what_branches_spent_since() {
     home.file("waits-for-security", "tests");
     let ran = home.uwf(&["run", "panel", "-p", "x", "--max-cost", "3"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
-    assert!(ran.stderr.contains("1 branch not begun (docs): the thread has cost $6.00"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("uwf did not start branch `docs`: the thread has cost $6.00"), "{}", ran.stderr);
 }
 
 #[test]
@@ -420,7 +457,7 @@ fn workflow_show_has_branches_of_groups() {
 }
 
 #[test]
-fn dry_run_has_the_tasks_of_branches() {
+fn dry_run_has_the_prompts_of_branches() {
     let home = panel();
     answer(&home, "planner", "docs: true");
     let thread = home.start("panel", "Review it.");
@@ -428,10 +465,17 @@ fn dry_run_has_the_tasks_of_branches() {
     let shown = home.uwf(&["thread", "step", &thread, "--dry-run", "--format", "text"]).stdout;
     assert!(shown.contains("Group `reviews` plays 3 branches, at most 4 at the same time."), "{shown}");
     for role in ["security", "tests", "docs"] {
-        assert!(shown.contains(&format!("==== branch `{role}`: the task of role `{role}` ====")), "{shown}");
+        assert!(shown.contains(&format!("==== branch `{role}`: the prompt of role `{role}` ====")), "{shown}");
     }
+    assert_eq!(shown.matches("# How to answer").count(), 3, "{shown}");
     assert_eq!(shown.matches("I am planner.").count(), 3, "each sees the steps before the group: {shown}");
     assert_eq!(home.json(&["thread", "list", "--branches"]).as_array().unwrap().len(), 1, "nothing has begun");
+    home.script("worker", "#!/bin/sh\ncat > prompt-$UWF_ROLE\nprintf -- '---\\napproved: true\\n---\\n'\n");
+    home.json(&["thread", "step", &thread]);
+    for role in ["security", "tests"] {
+        let real = prompt(&home, role);
+        assert!(shown.contains(real.trim_end()), "the prompt of {role} is another one: {shown}\n----\n{real}");
+    }
 }
 
 #[test]
@@ -449,6 +493,66 @@ fn graph_draws_what_a_group_plays() {
     assert!(!svg.contains(">docs"), "it was left out: {svg}");
 }
 
+/// The rows below a step of a page.
+fn nested(page: &str) -> String {
+    let rows = page.split("<ol class=\"nested\"").nth(1).and_then(|rest| rest.split("</ol>").next());
+    rows.unwrap_or_else(|| panic!("{page}")).to_owned()
+}
+
+/// The number in a chip, or 0 without one.
+fn chip(page: &str, state: &str) -> usize {
+    let chips = page.split("<nav class=\"chips\"").nth(1).and_then(|rest| rest.split("</nav>").next()).unwrap();
+    let after = chips.split(&format!("{state}</span> <span class=\"number\">")).nth(1);
+    let after = after.or_else(|| chips.split(&format!(">{state} <span class=\"number\">")).nth(1));
+    after.map_or(0, |after| after.split('<').next().unwrap().parse().unwrap())
+}
+
+/// Number of rows of a page.
+fn rows(page: &str) -> usize {
+    page.matches(" data-row").count()
+}
+
+#[test]
+fn running_group_is_one_row_of_the_inbox() {
+    let home = panel();
+    home.config("agents:\n  t: { command: worker, output: text }\n  h: { command: uwf-human }\ndefaultAgent: t\nagentOverrides: { panel: { security: h } }\n");
+    let server = TestServer::start(&home, &[]);
+    let (thread, step) = held_branch(&home, "tests");
+    let running = home.json(&["thread", "show", &thread]);
+    let [security, tests] = ["security", "tests"].map(|name| text(branch(&running, name), "thread"));
+    let inbox = server.page("/").body;
+    assert_eq!(rows(&inbox), 1, "{inbox}");
+    assert!(inbox.contains("<title>(1) Threads"), "a branch asks: {inbox}");
+    assert!(
+        inbox.contains("Needs you <span class=\"number\">1</span>") && !inbox.contains("id=\"running\""),
+        "{inbox}"
+    );
+    assert!(inbox.contains("2 branches: 1 running, 1 waiting"), "{inbox}");
+    for (id, name) in [(&security, "reviews.security"), (&tests, "reviews.tests")] {
+        assert!(inbox.contains(&format!("<a href=\"/threads/{id}\">{name}</a>")), "{name}: {inbox}");
+    }
+    assert!(inbox.contains(&format!("action=\"/api/threads/{security}/answer\"")), "{inbox}");
+    for (path, state, count) in
+        [("/?state=running", "running", 1), ("/?state=waiting", "waiting", 1), ("/?all=1", "all", 1)]
+    {
+        let list = server.page(path).body;
+        assert_eq!((rows(&list), chip(&list, state), chip(&inbox, state)), (count, count, count), "{path}: {list}");
+    }
+    let list = server.page("/?workflow=panel").body;
+    assert_eq!([chip(&list, "running"), chip(&list, "waiting"), chip(&list, "all")], [1, 0, 1], "{list}");
+    let page = server.page(&format!("/threads/{thread}")).body;
+    assert_eq!(nested(&page).matches(&format!("<a href=\"/threads/{tests}\">tests</a>")).count(), 1, "{page}");
+    let at = page.find("id=\"next\"").expect("the step has a row");
+    let link = format!("href=\"/threads/{tests}\"");
+    assert!(!page[..at].contains(&link), "the group is shown only in its step: {page}");
+
+    home.json(&["thread", "answer", &security, "--data", "{\"approved\": true}"]);
+    let inbox = server.page("/").body;
+    assert!(inbox.contains("<title>Threads") && inbox.contains("id=\"running\""), "{inbox}");
+    assert_eq!((rows(&inbox), chip(&inbox, "running")), (1, 1), "{inbox}");
+    release(&home, step);
+}
+
 #[test]
 fn page_shows_running_branches_on_one_axis() {
     let home = panel();
@@ -457,9 +561,10 @@ fn page_shows_running_branches_on_one_axis() {
     let page = server.page(&format!("/threads/{thread}")).body;
     let running = home.json(&["thread", "show", &thread]);
     let id = text(branch(&running, "tests"), "thread");
-    assert!(page.contains(">Branches of reviews"), "{page}");
     assert!(page.contains(&format!("<a href=\"/threads/{id}\">reviews.tests</a>")), "{page}");
     assert!(page.contains("data-state=\"running\">running</span>"), "{page}");
+    let drawn = nested(&page);
+    assert!(drawn.contains("<rect class=\"runs\"") && drawn.contains("<rect class=\"works\""), "{drawn}");
     assert!(page.contains("class=\"branch running here\"") && page.contains(">tests · running</text>"), "{page}");
     let inbox = server.page("/").body;
     assert!(
@@ -472,15 +577,89 @@ fn page_shows_running_branches_on_one_axis() {
 
     assert_eq!(home.uwf(&["run", &thread]).code, Some(0));
     let page = server.page(&format!("/threads/{thread}")).body;
-    assert!(!page.contains(">Branches of reviews"), "the group is a step now");
+    assert!(!page.contains("id=\"next\""), "the group is a step now");
     let list = page.split("<ol class=\"branches\">").nth(1).and_then(|rest| rest.split("</ol>").next()).unwrap();
     assert_eq!(list.matches("<rect class=\"works\"").count(), 2, "a bar for each branch: {list}");
     assert!(list.contains("<li class=\"axis small quiet\">"), "bars and axis are in one grid: {list}");
     assert!(page.contains("Left out by conditions: docs"), "{page}");
+    let drawn = nested(&page);
+    assert_eq!(drawn.matches("<rect class=\"works\"").count(), 2, "the branches are on the axis of the steps: {drawn}");
+    assert!(
+        drawn.contains(&format!("<a href=\"/threads/{id}\">tests</a>")) && drawn.contains("approved: yes"),
+        "{drawn}"
+    );
     let group = text(&home.json(&["thread", "show", &thread])["group"], "step");
     let of_step = server.page(&format!("/threads/{thread}/steps/{group}")).body;
     assert!(of_step.contains("left out: <strong>docs</strong>"), "{of_step}");
     assert!(page.contains("class=\"branch completed\"") && page.contains(&format!("href=\"/threads/{id}\"")), "{page}");
+}
+
+/// A role that the workflow `panel` plays.
+const ABOVE: &str = "name: above
+roles:
+  panel: { goal: You review. }
+graph:
+  $START: [ { role: panel } ]
+  panel: [ { role: $END } ]
+";
+
+#[test]
+fn page_shows_groups_of_a_child_thread() {
+    let home = panel();
+    home.put("above", ABOVE);
+    home.config(
+        "agents:\n  t: { command: worker, output: text }\n  p: { command: uwf-workflow, args: [panel] }\n\
+         defaultAgent: t\nkillGrace: 1\nmaxDepth: 8\nagentOverrides: { above: { panel: p } }\n",
+    );
+    home.file("tests.sh", "touch begun\nn=0\nwhile ! test -e go; do n=$((n + 1)); test $n -lt 400 || exit 3; sleep 0.05; done\nprintf -- '---\\napproved: true\\n---\\n'\n");
+    let server = TestServer::start(&home, &[]);
+    let thread = home.start("above", "Review it.");
+    let mut run = home.command(&["run", &thread]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    until("a branch of the child thread is at work", || home.work().join("begun").exists());
+    let threads = home.json(&["thread", "list"]);
+    let of = |what: &str, value: &str| {
+        let row = threads.as_array().unwrap().iter().find(|row| row[what] == value);
+        row.map_or_else(|| panic!("{threads}"), |row| text(row, "thread"))
+    };
+    let (tests, child) = (of("branch", "reviews.tests"), of("parentThread", &thread));
+    let check = |bars: &str| {
+        for path in [format!("/threads/{thread}"), format!("/threads/{child}")] {
+            let page = server.page(&path).body;
+            let drawn = nested(&page);
+            assert!(drawn.contains(&format!("<a href=\"/threads/{tests}\">tests</a>")), "{path}: {page}");
+            assert!(drawn.contains(&format!("<rect class=\"{bars}\"")), "{path}: {drawn}");
+        }
+    };
+    check("runs");
+    let inbox = server.page("/").body;
+    assert_eq!(rows(&inbox), 1, "{inbox}");
+    assert!(inbox.contains(&format!("<a href=\"/threads/{tests}\">reviews.tests</a>")), "{inbox}");
+    home.file("go", "");
+    assert!(run.wait().unwrap().success());
+    check("works");
+    let page = server.page(&format!("/threads/{thread}")).body;
+    let drawn = nested(&page);
+    let place = |word: &str| drawn.find(word).unwrap_or_else(|| panic!("{word}: {drawn}"));
+    assert!(place(">planner<") < place(">reviews<") && place(">reviews<") < place(">tests<"), "{drawn}");
+    assert!(place(">tests<") < place(">judge<"), "{drawn}");
+}
+
+#[test]
+fn pages_list_a_group_with_its_thread() {
+    let home = panel();
+    let ran = home.uwf(&["run", "panel", "-p", "x"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let server = TestServer::start(&home, &[]);
+    for path in ["/?all=1", "/?state=completed", "/cost?by=thread"] {
+        let page = server.page(path).body;
+        assert_eq!(page.matches(" data-row").count(), 1, "{path}: {page}");
+        assert!(page.contains(&format!("href=\"/threads/{thread}\"")), "{path}: {page}");
+    }
+    let workflows = server.page("/workflows").body;
+    assert!(!workflows.contains("Without a name"), "parts of a workflow are no workflows: {workflows}");
+    let found = server.page("/search?q=planner").body;
+    assert_eq!(found.matches("<li class=\"row\"").count(), 1, "the tasks of branches have its output, too: {found}");
 }
 
 #[test]

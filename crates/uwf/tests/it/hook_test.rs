@@ -108,13 +108,13 @@ fn configuration_problems_have_places() {
       |     ^
       = hint: did you mean `when`?
 
-    <dir>/root/config.yaml:10:11: error[bad-expression]: `when`: The symbol `=` cannot be used as a unary operator (S0211) at character 9
+    <dir>/root/config.yaml:10:11: error[bad-expression]: `when`: The symbol `=` cannot be used as a unary operator (S0211, character 9)
        |
     10 |     when: action == 'opened'
        |           ^
        = hint: JSONata writes `=` for `==`
 
-    <dir>/root/config.yaml:13:15: error[bad-expression]: `prompt`: `$header` is not known here at character 1
+    <dir>/root/config.yaml:13:15: error[bad-expression]: `prompt`: `$header` is not known here (character 1)
        |
     13 |       prompt: $header.x
        |               ^

@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 
 use serde_json::{Value, json};
+use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
+use crate::fixtures::mcp_client::Client;
 use crate::home;
 
 /// A workflow whose input decides the way.
@@ -251,6 +253,52 @@ fn fork_keeps_input_and_changes_it() {
     let said = refused(&home, 64, &["thread", "fork", &step, "--set", "dry=true"]);
     assert!(said.contains("another input"), "{said}");
     assert!(refused(&home, 64, &["thread", "fork", &thread, "--set", "dyr=true"]).contains("did you mean `dry`?"));
+}
+
+#[test]
+fn hints_of_a_request_name_its_fields() {
+    let home = releasing();
+    let project = home.work().join(".workflows");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("ship.yaml"), RELEASE.replace("name: release", "name: ship")).unwrap();
+    let server = TestServer::start(&home, &[]);
+    let mut client = Client::start(&home, &["mcp"]);
+    let sorted = |inputs: &Value| {
+        let mut inputs = inputs.as_array().unwrap().clone();
+        inputs.sort_by_key(|input| text(input, "name"));
+        inputs
+    };
+    let types = sorted(&home.json(&["workflow", "show", "release"])["inputs"]);
+    for listed in
+        [home.json(&["workflow", "list"]), client.report("workflows", json!({})), server.get("/api/workflows").json()]
+    {
+        let row = |name: &str| listed.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+        let of = |name: &str| sorted(&row(name)["inputs"]);
+        assert_eq!((of("release"), of("ship")), (types.clone(), types.clone()), "{listed}");
+    }
+    let task = json!({ "workflow": "release", "prompt": "x", "input": { "levle": "low" } });
+    let by_server = server.post("/api/threads", &task).body;
+    let (by_client, is_error) = client.call("start", task);
+    assert!(is_error, "{by_client}");
+    for said in [&by_server, &by_client] {
+        for part in [
+            "add `version` to `input`",
+            "input: `levle` is not an input; did you mean `level`?",
+            "`inputs` of `release` in the list",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("--set") && !said.contains("workflow show"), "{said}");
+    }
+    let typed =
+        server.post("/api/threads", &json!({ "workflow": "release", "prompt": "x", "input.retries": "many" })).body;
+    assert!(typed.contains("input.retries: `retries`: expected"), "{typed}");
+    let thread = text(&home.json(&["thread", "start", "release", "-p", "x", "--set", "version=1"]), "thread");
+    let head = home.head(&thread).unwrap();
+    let fork = server
+        .post(&format!("/api/threads/{thread}/fork"), &json!({ "expectedHead": head, "input": { "dyr": true } }))
+        .body;
+    assert!(fork.contains("input.dyr: `dyr` is not an input; did you mean `dry`?"), "{fork}");
 }
 
 /// A parent whose role `release` is played by [`RELEASE`].

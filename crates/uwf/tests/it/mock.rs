@@ -128,6 +128,31 @@ fn prompt_without_expected_text_fails_attempt() {
 }
 
 #[test]
+fn reply_that_cannot_be_taken_is_played_again() {
+    let wrong = "worker:\n  - reply: { m: 1 }\n  - reply: { n: 2 }\n    repeat: true\n";
+    let unexpected =
+        "worker:\n  - { reply: { n: 1 }, expect-prompt: the moon }\n  - reply: { n: 2 }\n    repeat: true\n";
+    for (mistaken, code, problem) in [(wrong, 41, "no valid output"), (unexpected, 40, "does not contain \"the moon\"")]
+    {
+        let (home, thread) = mocked(2, mistaken);
+        for verb in ["step", "retry"] {
+            let failed = home.uwf(&["thread", verb, &thread]);
+            assert_eq!(failed.code, Some(code), "{}", failed.transcript());
+            assert!(failed.stderr.contains("answers.yaml:2:5") && failed.stderr.contains(problem), "{}", failed.stderr);
+            let hint = format!("correct the script, then `uwf thread retry {thread}` plays this entry again");
+            assert!(failed.stderr.contains(&hint) && !failed.stderr.contains("uwf setup"), "{}", failed.stderr);
+        }
+        script(&home, &mistaken.replace("m: 1", "n: 1").replace("the moon", "count"));
+        assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(0));
+        assert_eq!(
+            home.json(&["thread", "eval", &thread, "$last('worker').n"]),
+            json!(1),
+            "not the answer of the second visit"
+        );
+    }
+}
+
+#[test]
 fn agent_timeout_ends_hang() {
     let (home, thread) = mocked(1, "worker:\n  - { hang: 60, reply: { n: 1 } }\n");
     home.config(
@@ -197,12 +222,11 @@ fn script_comes_from_config_argument_or_environment() {
     assert!(by_environment.env("UWF_MOCK_SCRIPT", "third.yaml").output().unwrap().status.success());
     assert_eq!(output(), json!(3), "by the environment");
 
-    // The hint names a node, whose hash depends on the path in the error.
-    let told = ["uwf-mock", "uwf-mock absent.yaml"].map(|agent| {
-        let told = home.transcript(&["thread", "step", &thread, "--agent", agent]);
-        told.split("\nhint: ").next().unwrap_or_default().to_owned()
+    let refused = ["uwf-mock", "uwf-mock absent.yaml"].map(|agent| {
+        let transcript = home.transcript(&["thread", "step", &thread, "--agent", agent]);
+        transcript.trim_end().to_owned()
     });
-    insta::assert_snapshot!(told.join("\n\n"), @r"
+    insta::assert_snapshot!(refused.join("\n\n"), @r"
     exit 78
     --- stderr
     error: the mock has no script: name one in config.yaml (`config: {script: answers.yaml}`) or in UWF_MOCK_SCRIPT

@@ -46,7 +46,8 @@ fn button_answers_question() {
     let thread = waiting(&home);
     let asked = question(&server, 0);
     assert_eq!(asked["title"], "publish-post: approver asks");
-    assert!(text_of(&asked).contains("Decide whether the post goes out."), "{asked:#}");
+    let text = text_of(&asked);
+    assert!(text.contains("Decide whether the post goes out.") && text.contains("Hello"), "{asked:#}");
     let labels: Vec<&Value> = asked["actions"].as_array().unwrap().iter().map(|action| &action["label"]).collect();
     assert_eq!(labels, ["approved: yes", "approved: no"]);
     let listener = ReplyListener::start(&home);
@@ -226,9 +227,14 @@ fn answers_are_off_unless_configured() {
     assert!(text_of(&asked).contains(&format!("Answer it: uwf thread answer {thread}")), "{asked:#}");
     assert_eq!(home.uwf(&["notify", "listen"]).code, Some(78));
     notify_of_questions(&home, &format!("ntfy: {{ server: \"{}\", topic: news, replies: news }}", server.url));
-    let ran = home.uwf(&["notify", "listen"]);
-    assert_eq!(ran.code, Some(78));
-    assert!(ran.stdout.contains("`replies` of `ntfy` is its `topic`"), "{ran:?}");
+    for refused in [["notify", "listen"], ["config", "validate"], ["thread", "cost"]] {
+        let ran = home.uwf(&refused);
+        assert_eq!(ran.code, Some(78), "{ran:?}");
+        assert!(
+            (ran.stdout.clone() + &ran.stderr).contains("`topic` and `replies` of `ntfy` are one topic"),
+            "{ran:?}"
+        );
+    }
 }
 
 #[test]

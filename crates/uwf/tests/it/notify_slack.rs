@@ -52,7 +52,7 @@ fn button_answers_question_and_disappears() {
     let closed = &server.calls("chat.update")[0];
     assert_eq!(closed["ts"], asked["ts"]);
     assert!(closed["text"].as_str().unwrap().ends_with("answered by slack:ada (U1)"), "{closed:#}");
-    listener.until_said("slack:ada (U1) answers: Recorded.");
+    listener.until_said("answered by slack:ada (U1): Recorded.");
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn unknown_query_parameters_are_refused() {
         ("/threads?state=stuck&outcomes=failed", "did you mean `outcome`?"),
         (&format!("/threads/{thread}?limit=1"), ""),
         (&format!("/threads/{thread}/events?tail=1&x=%20"), "its parameters: tail, debug"),
-        ("/cost?role=x", "its parameters: since, by, until"),
+        ("/cost?role=x", "its parameters: since, by, until, timeZone"),
         ("/workflows?q=x", ""),
         ("/gateway/threads?state=stuck", ""),
         ("/openapi.json?v=1", ""),

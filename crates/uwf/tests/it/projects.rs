@@ -100,6 +100,21 @@ fn worktree_of_a_thread_belongs_to_its_repository() {
 }
 
 #[test]
+fn swept_worktree_leaves_its_thread_in_the_project() {
+    let (home, [shop, _]) = two_projects();
+    let start = ["thread", "start", "count-rounds", "-p", "x", "--worktree"];
+    let thread = text(&run_in(&home, "shop/sub", &start).json(), "thread");
+    let worktree = home.root().join("worktrees").join(&thread);
+    home.json(&["run", &thread]);
+    git(&home, &worktree, &["add", "-A"]);
+    git(&home, &worktree, &["commit", "--quiet", "--allow-empty", "-m", "work"]);
+    assert_eq!(home.uwf(&["gc", "--grace", "0s"]).code, Some(0));
+    assert!(!worktree.exists());
+    assert_eq!(threads(&run_in(&home, "shop", &["thread", "list", "--here", "--all"])), [thread.clone(), shop]);
+    assert_eq!(text(&run_in(&home, "shop", &["thread", "show", "@"]).json(), "thread"), thread);
+}
+
+#[test]
 fn run_of_all_asks_before_several_projects() {
     let (home, [shop, blog]) = two_projects();
     let refused = run_in(&home, "shop", &["run", "--all"]);

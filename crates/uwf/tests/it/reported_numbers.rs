@@ -130,7 +130,7 @@ fn failed_attempts_count_their_reported_usage() {
         }
         assert_eq!(
             home.json(&["thread", "limit", &thread])["reached"],
-            "the thread has cost $1.00, its limit is $1.00"
+            "the thread has cost $1.00; its limit is $1.00"
         );
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30), "{script}");
 

@@ -1,8 +1,13 @@
 //! `uwf run` and `uwf thread run`: a thread is stepped to its end, or to a limit.
 
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::{TestHome, counting_workflow, text};
+use uwf_testing::processes::until;
+use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::fixtures::answering::{answering_home, ledger};
 use crate::fixtures::review::{reviewing_home, step};
@@ -135,7 +140,7 @@ fn limits_end_run_with_own_exit_code() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(30));
     let shown = home.json(&["thread", "show", &thread]);
-    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 step, its limit is 1"]));
+    assert_eq!(json!([shown["state"], shown["why"]]), json!(["limited", "the thread has 1 step; its limit is 1"]));
     assert_eq!(ledger(&home), 3);
 }
 
@@ -166,4 +171,32 @@ fn missing_engine_starts_no_thread() {
     assert_eq!(done.code, Some(78), "{}", done.stderr);
     assert!(done.stderr.contains("`cargo install uwf --features temporal`"), "{}", done.stderr);
     assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
+}
+
+#[test]
+fn wait_for_a_place_is_shown_apart() {
+    let home = home();
+    home.put("count-rounds", &counting_workflow(1));
+    home.script(
+        "slow",
+        "#!/bin/sh\ncat > /dev/null\ntouch begun\nwhile [ ! -e go ]; do sleep 0.05; done\necho '{\"n\": 1}'\n",
+    );
+    home.config("agents:\n  s: { command: slow, output: json, max: 1 }\ndefaultAgent: s\n");
+    let run = || {
+        let mut run = home.command(&["run", "count-rounds", "-p", "count"]);
+        run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let first = run();
+    until("the first agent is at work", || home.work().join("begun").exists());
+    let second = run();
+    until("the second one waits", || {
+        fs::read_dir(home.root().join("slots")).is_ok_and(|limits| {
+            limits.flatten().any(|limit| fs::read_dir(limit.path().join("queue")).is_ok_and(|turns| turns.count() > 0))
+        })
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    home.file("go", "");
+    let [first, second] = [first, second].map(|run| FinishedRun::from(run.wait_with_output().unwrap()));
+    assert!(!first.stderr.contains("(waited"), "{}", first.stderr);
+    assert!(second.stderr.contains("✓ worker by s, 0.") && second.stderr.contains("(waited "), "{}", second.stderr);
 }

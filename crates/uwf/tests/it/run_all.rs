@@ -50,7 +50,29 @@ fn every_active_thread_runs_despite_failures_of_others() {
     let ran = home.uwf(&["run", "--all", "--steps", "1"]);
     assert_eq!((ran.code, codes(&ran.stdout)), (Some(30), vec![json!([threads[1], 30, false])]));
     let text = home.uwf(&["run", "--all", "--format", "text"]);
-    assert!(text.stdout.contains(&threads[1]) && text.stdout.contains("end"), "{text:?}");
+    assert!(text.stdout.contains(&threads[1]) && text.stdout.contains("done"), "{text:?}");
+}
+
+#[test]
+fn table_has_outcomes_with_their_conditions() {
+    let home = home();
+    home.put(
+        "ends",
+        "name: ends
+description: x
+roles:
+  look: { run: 'exit 1' }
+conditions:
+  broken: { expression: \"$last('look').passed = false\" }
+graph:
+  $START: [ { role: look } ]
+  look: [ { role: $END, outcome: failed, condition: broken }, { role: $END } ]
+",
+    );
+    home.start("ends", "x");
+    let ran = home.uwf(&["run", "--all", "--format", "text"]);
+    assert_eq!(ran.code, Some(11), "{}", ran.transcript());
+    assert!(ran.stdout.contains("failed (broken)"), "{}", ran.stdout);
 }
 
 #[test]

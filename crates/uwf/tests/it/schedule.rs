@@ -92,6 +92,8 @@ fn cron_line_starts_and_runs_threads() {
     let prompt = fs::read_to_string(home.work().join("prompt")).unwrap();
     assert!(prompt.contains("up 100%") && prompt.contains("level"), "{prompt}");
     let row = &schedules(&home)[0];
+    let next = text(row, "next");
+    assert!(next.starts_with("Mon 20") && next.ends_with(" 09:00:00 UTC"), "{next}");
     assert_eq!((&row["active"], &row["lastThread"], &row["leftOut"]), (&json!(true), &threads[0]["thread"], &json!(0)));
 
     let refused = home.uwf(&CREATE);
@@ -361,8 +363,10 @@ fn commands_without_server_fail_and_create_nothing() {
 #[test]
 fn a_name_that_none_can_be_is_refused() {
     let home = home();
-    let done = home.uwf(&["schedule", "rm", "a/b"]);
-    assert_eq!(done.code, Some(64), "{}", done.stderr);
+    for name in ["a/b", "-x"] {
+        let done = home.uwf(&["schedule", "rm", "--", name]);
+        assert_eq!(done.code, Some(64), "{}", done.stderr);
+    }
 }
 
 #[test]
@@ -384,5 +388,10 @@ fn list_here_has_schedules_of_project() {
     assert!(here.contains("\"schedule\":\"app\"") && !here.contains("\"schedule\":\"other\""), "{here}");
     assert!(names(&other, &[]).contains("\"schedule\":\"app\""));
     let shown = names(&app, &["--here", "--format", "text"]);
-    assert!(shown.contains("app       tidy      0 9 * * 1  active\n") && !shown.contains("other"), "{shown}");
+    assert!(
+        shown.contains("app       tidy      0 9 * * 1  Mon 20")
+            && shown.contains(" 09:00:00 UTC\n")
+            && !shown.contains("other"),
+        "{shown}"
+    );
 }

@@ -187,14 +187,15 @@ fn documentation_yaml_blocks_match_schemas() {
                 entries.iter().all(|entry| acts.iter().any(|act| entry.get(act).is_some()))
             })
         });
-        let which = match () {
-            () if of(0) && map.keys().any(|key| key != "description") => 0,
-            () if of(1) => 1,
-            () if is_script => 2,
-            () => {
-                others.push(place);
-                continue;
-            }
+        let which = if of(0) && map.keys().any(|key| key != "description") {
+            0
+        } else if of(1) {
+            1
+        } else if is_script {
+            2
+        } else {
+            others.push(place);
+            continue;
         };
         counts[which] += 1;
         let is_whole_workflow = which == 0 && map.contains_key("name") && map.contains_key("roles");

@@ -27,7 +27,10 @@ fn forks_are_compared_from_where_they_part() {
     has("<del>false</del>");
     has("<ins>true</ins>");
     // Only the thread went back to the writer.
-    has("Only one of them took this step.");
+    has("one took step ");
+    for cell in ["<th scope=\"col\">Difference</th>", "<th scope=\"row\">State</th>", "<td>−1</td>"] {
+        has(cell);
+    }
     has("<code>rejected</code> gave <code>true</code>");
     let [writer, reviewer] = [1, 2].map(|index| hashes(&home, &thread)[index].clone());
     has(&format!("href=\"/threads/{thread}/steps/{reviewer}\""));
@@ -117,6 +120,12 @@ fn files_are_compared_where_they_are_known() {
     assert!(patch.contains("diff --git a/count b/count"), "{patch}");
     let unknown = server.page(&format!("/compare/{one}..{other}"));
     assert_eq!(unknown.status, 200);
+    // The head of a thread's page links to its changes since the start.
+    let shown = server.page(&format!("/threads/{thread}")).body;
+    assert!(shown.contains("<a href=\"?patch=1#files\">+"), "{shown}");
+    let changes = server.page(&format!("/threads/{thread}?patch=1"));
+    assert_eq!(changes.status, 200, "{}", changes.body);
+    assert!(changes.body.contains("diff --git a/step-2.txt b/step-2.txt"), "{}", changes.body);
 }
 
 #[test]
@@ -128,13 +137,13 @@ fn inputs_of_two_threads_are_compared() {
     let [low, high] = ["level=low", "level=high"].map(start);
     let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/compare/{low}..{high}")).body;
-    let row = page.split("<th scope=\"row\">input</th>").nth(1).unwrap_or_else(|| panic!("no input in {page}"));
+    let row = page.split("<th scope=\"row\">Input</th>").nth(1).unwrap_or_else(|| panic!("no input in {page}"));
     let row = row.split("</tr>").next().unwrap();
     let cells: Vec<&str> = row.split("<td>").skip(1).collect();
-    assert!(matches!(cells[..], [one, other] if one.contains("low") && other.contains("high")), "{row}");
+    assert!(matches!(cells[..], [one, other, _] if one.contains("low") && other.contains("high")), "{row}");
     let plain = reviewing_home();
     let [one, other] = ["x", "y"].map(|task| plain.start("review-text", task));
     let server = TestServer::start(&plain, &[]);
     let page = server.page(&format!("/compare/{one}..{other}")).body;
-    assert!(!page.contains("<th scope=\"row\">input</th>"), "a workflow without inputs has no such row: {page}");
+    assert!(!page.contains("<th scope=\"row\">Input</th>"), "a workflow without inputs has no such row: {page}");
 }

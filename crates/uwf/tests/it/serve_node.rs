@@ -56,7 +56,7 @@ fn referrers_are_searched_on_request() {
     assert_ne!(page.header("cache-control"), Some("private, immutable, max-age=31536000"));
     assert!(page.body.contains(&format!("href=\"/cas/{first}\"")), "{}", page.body);
     let head = server.page(&format!("/cas/{first}?referrers=1")).body;
-    assert!(head.contains(&format!("href=\"/threads/{thread}\"")) && head.contains("nodes were looked at"), "{head}");
+    assert!(head.contains(&format!("href=\"/threads/{thread}\"")) && head.contains("Searched all"), "{head}");
 }
 
 #[test]

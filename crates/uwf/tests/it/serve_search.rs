@@ -43,6 +43,23 @@ fn search_reads_older_outputs_and_texts() {
 }
 
 #[test]
+fn search_continues_after_fifty_threads() {
+    let home = reviewing_home();
+    for number in 0..53 {
+        home.start("review-text", &format!("Zebra {number}"));
+    }
+    let server = TestServer::start(&home, &[]);
+    let rows = |page: &str| page.matches("<li class=\"row\"").count();
+    let first = server.page("/search?q=zebra").body;
+    assert_eq!(rows(&first), 50);
+    let link = "<a class=\"button\" rel=\"next\" href=\"/search?q=zebra&amp;from=50\">Continue</a>";
+    assert!(first.contains("Searched 50 of 53 threads.") && first.contains(link), "{first}");
+    let rest = server.page("/search?q=zebra&from=50").body;
+    assert_eq!(rows(&rest), 3, "{rest}");
+    assert!(rest.contains("Searched threads 51 to 53 of 53.") && !rest.contains("Continue"), "{rest}");
+}
+
+#[test]
 fn ids_and_hashes_lead_straight_there() {
     let home = reviewing_home();
     let thread = home.start("review-text", "Write");

@@ -135,11 +135,23 @@ fn rejected_form_keeps_typed_values() {
     ] {
         assert!(answer.body.contains(part), "{part} is not in {}", answer.body);
     }
+    // The message is also at its field.
+    let cwd = answer.body.split("id=\"cwd\"").nth(1).unwrap().split("</div>").next().unwrap();
+    assert!(
+        cwd.contains("aria-invalid=\"true\"")
+            && cwd.contains("<p class=\"problem small\" id=\"fault\" aria-live=\"polite\">"),
+        "{cwd}"
+    );
+    assert_eq!(answer.body.matches("aria-invalid").count(), 1, "{}", answer.body);
     for (field, value) in [("prompt", "  "), ("maxTime", "soon"), ("maxSteps", "0"), ("worktree", "perhaps")] {
         let typed = [("workflow", "count-rounds"), ("prompt", "Count"), (field, value)];
         let first: Vec<_> = typed.into_iter().filter(|(name, other)| *name != field || *other == value).collect();
         let answer = send_form(&server, &first);
         assert_eq!((answer.status, answer.body.contains("No thread was started.")), (400, true), "{field}: {answer:?}");
+        if field.starts_with("max") {
+            let limit = answer.body.split(&format!("id=\"{field}\"")).nth(1).unwrap().split("</div>").next().unwrap();
+            assert!(limit.contains("id=\"fault\""), "{field}: {limit}");
+        }
     }
     assert_eq!(send_form(&server, &[("workflow", "no-such"), ("prompt", "Count")]).status, 404);
     assert_eq!(threads(&home), Vec::<Value>::new());

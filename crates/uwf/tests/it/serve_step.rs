@@ -63,6 +63,10 @@ fn page_shows_output_extraction_and_routing_reasons() {
     let page = server.page(&format!("/threads/{thread}/steps/{third}")).body;
     let has = |text: &str| assert!(page.contains(text), "no {text} in {page}");
     has("<h1><span class=\"quiet\">3. </span>writer</h1>");
+    has("<title>3. writer · Write about cats · uwf</title>");
+    has(">Write about cats</a>");
+    let place = |id: &str| page.find(&format!("<section id=\"{id}\"")).unwrap();
+    assert!(place("why") < place("turns") && place("turns") < place("prompt") && place("prompt") < place("obtained"));
     has("Fix #42");
     has("<h3>What I did</h3>");
     // Why: the reviewer rejected it, and where another value would have led.

@@ -250,6 +250,20 @@ fn missing_arguments_are_named() {
 }
 
 #[test]
+fn model_of_gemini_is_an_argument() {
+    let home = home();
+    home.script("gemini", "#!/bin/sh\n");
+    home.script("opencode", "#!/bin/sh\n");
+    let ran = setup(&home, &["--agent", "gemini", "--model", "gemini-2.5-pro"], "");
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let args = home.json(&["config", "get", "agents.gemini.args", "--format", "json"]);
+    assert_eq!(args, json!(["--model", "gemini-2.5-pro"]));
+    let refused = setup(&home, &["--agent", "opencode", "--model", "m"], "");
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains("uwf can't set the model of `opencode`"), "{}", refused.stderr);
+}
+
+#[test]
 fn agent_comes_from_path_or_command_line() {
     let home = home();
     home.script("codex", "#!/bin/sh\n");

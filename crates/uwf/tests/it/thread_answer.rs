@@ -131,7 +131,7 @@ fn invalid_answer_is_rejected_and_thread_waits() {
     --- stderr
     error: no answer was given, and uwf can't ask without a terminal
     hint: uwf thread answer <id> --data '{"approved":false,"why":"text"}'
-    hint: or -m TEXT, --file FILE, --editor
+    hint: or with -m TEXT, --file FILE or --editor
     "#);
     assert_eq!((nodes(&home), &home.json(&["thread", "show", &thread])["state"]), (before, &json!("waiting")));
     let file = home.file("answer.json", r#"{"approved": true}"#);
@@ -363,8 +363,8 @@ mod with_tools {
     exit 75
     --- stderr
     error: role `approver` has another answer already, #1
-    hint: `uwf cas get #1` shows it, `uwf thread step <id>` takes it over
-    hint: nothing of this one was recorded
+    hint: `uwf cas get #1` shows the answer that counts, `uwf thread step <id>` takes it over
+    hint: your answer was not recorded
     ");
         let report = home.json(&given);
         assert_eq!(json!([report["adopted"], report["role"], report["done"]]), json!([true, "approver", true]));

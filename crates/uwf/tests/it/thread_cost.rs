@@ -62,7 +62,7 @@ fn usage_so_far_is_minimum_while_agent_works() {
     assert_eq!(json!([total["steps"], total["tokens"]["input"], total["running"]]), json!([0, 1200, 1]), "{total}");
     assert_eq!(total["costUnknown"], 0, "the cost of a run in progress is a minimum: {total}");
     let limit = shown("limit");
-    assert!(limit.contains("≥ 1234") && limit.contains("≥ $0.25"), "{limit}");
+    assert!(limit.contains("≥ 1,234") && limit.contains("≥ $0.25"), "{limit}");
     home.file("go", "");
     assert!(step.wait().unwrap().success());
     let cost = shown("cost");
@@ -310,4 +310,17 @@ fn failed_attempts_have_their_time() {
     home.file("fixed", "");
     home.json(&["run", &thread]);
     assert!(milliseconds() >= 2000, "an attempt before a step counts: {}", milliseconds());
+}
+
+#[test]
+fn wait_for_a_person_takes_no_agent_time() {
+    let home = home();
+    home.config("agents:\n  person: { command: uwf-human }\ndefaultAgent: person\n");
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(20));
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    home.json(&["thread", "answer", &thread, "--data", r#"{"n": 1}"#]);
+    let costs = home.json(&["thread", "cost", &thread, "--by", "role"]);
+    assert_eq!(costs["total"]["steps"], 1, "{costs}");
+    assert_eq!(costs["total"]["durationMs"], 0, "{costs}");
 }

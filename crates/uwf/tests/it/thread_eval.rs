@@ -78,7 +78,7 @@ fn errors_of_an_expression_say_where_and_why() {
     assert_snapshot!(error("steps[-1"), @r"
     exit 65
     --- stderr
-    error: `steps[-1`: Expected `]` before end of expression (S0203) at character 9
+    error: `steps[-1`: Expected `]` before end of expression (S0203, character 9)
     ");
     assert_snapshot!(error("$lowercase(1)"), @r"
     exit 65
@@ -93,12 +93,12 @@ fn errors_of_an_expression_say_where_and_why() {
     assert_snapshot!(error("$now()"), @r"
     exit 65
     --- stderr
-    error: `$now()`: `$now` reads the clock, and the same history must always give the same decision at character 1; let a role put the time into its output and read that
+    error: `$now()`: `$now` reads the clock, but a decision must depend on the recorded steps alone (character 1); let a role put the time into its output, and read it there
     ");
     assert_snapshot!(error("$nothing(1)"), @r"
     exit 65
     --- stderr
-    error: `$nothing(1)`: unknown function `$nothing` at character 1
+    error: `$nothing(1)`: unknown function `$nothing` (character 1)
     ");
     assert_snapshot!(error(""), @r"
     exit 64

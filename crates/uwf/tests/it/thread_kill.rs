@@ -46,7 +46,7 @@ fn kill_and_rm_print_text_reports() {
     let thread = home.start("review-text", "x");
     assert_snapshot!(transcript(&home, &["thread", "kill", &thread, "--format", "text"]), @r"
     exit 0
-    killed thread <id>; it is in the history now
+    killed thread <id>; `uwf thread list --all` still lists it
     --- stderr
     thread <id>: x
     ");

@@ -49,15 +49,15 @@ fn a_thread_stops_at_its_cost_until_raised() {
     assert_snapshot!(home.transcript(&["thread", "step", &thread]), @r"
     exit 30
     --- stderr
-    error: the thread has cost $1.00, its limit is $1.00
+    error: the thread has cost $1.00; its limit is $1.00
     hint: to continue: `uwf thread limit <id> --cost +1`
     ");
     assert_snapshot!(limits_told(&home, &[&thread, "--cost", "+0.5"]), @r"
     exit 0
     thread <id> is active
             used   limit
-    steps   2      1000
-    tokens  2000   3000
+    steps   2      1,000
+    tokens  2,000  3,000
     cost    $1.00  $1.50
     ");
     let more = ["--cost", "10", "--tokens", "+2000", "--time", "+2h", "--steps", "60"];
@@ -141,7 +141,7 @@ fn limits_that_are_none_are_refused() {
     assert_eq!(
         json!(problems[2..]),
         json!([
-            "`maxCost` is 0; it can be a number above 0, at most 1000000000000",
+            "`maxCost` is 0; it must be a number above 0 and at most 1000000000000",
             "`maxTime` is `soon`, which is not a duration",
             "the key `most` is not known here and is ignored",
         ])
@@ -158,17 +158,19 @@ fn unreported_usage_is_shown_as_unknown() {
     exit 0
     thread <id> is active
             used     limit
-    steps   1        1000
+    steps   1        1,000
     tokens  unknown  –
     cost    unknown  $1.00
     the cost of 1 run is not known, so maxCost does not count it
     --- stderr
     warning: agent `w` reports neither tokens nor cost, so `maxCost` cannot stop it
     ");
+    let used = home.json(&["thread", "limit", &thread])["used"].take();
+    assert_eq!((&used["steps"], &used["tokens"], &used["cost"]), (&json!(1), &json!(null), &json!(null)), "{used}");
     home.json(&["thread", "step", &thread]);
     let told = limits_told(&home, &[&thread, "--tokens", "9"]);
     let notes = "the tokens of 2 runs are not known, so maxTokens does not count them\nthe cost of 2 runs is not known, so maxCost does not count it";
     assert!(told.contains(notes), "{told}");
     let told = limits_told(&home, &[&thread, "--steps", "1"]);
-    assert!(told.contains("the thread has 2 steps, its limit is 1: its next step will be refused"), "{told}");
+    assert!(told.contains("the thread has 2 steps; its limit is 1, so its next step will be refused"), "{told}");
 }

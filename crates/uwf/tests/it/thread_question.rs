@@ -235,7 +235,7 @@ fn of_two_replies_the_first_one_counts() {
     exit 75
     --- stderr
     error: role `worker` of thread <id> was already answered by ada at <time> UTC
-    hint: nothing of this one was recorded
+    hint: your answer was not recorded
     hint: `uwf thread read <id>` shows the answer
     hint: step it: `uwf thread step <id>`
     ");

@@ -15,9 +15,12 @@ fn stuck_thread_continues_and_keeps_failures() {
     let thread = home.start_counting(2, "count");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
     assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(40), "it fails again");
+    home.json(&["thread", "pause", &thread]);
+    home.json(&["thread", "resume", &thread]);
+    assert_eq!(home.uwf(&["thread", "retry", &thread]).code, Some(40), "a pause changes nothing");
     home.file("go", "");
     assert_eq!(home.json(&["thread", "retry", "@"])["role"], "worker");
-    assert_eq!(failed_attempts(&home.last_detail(&thread)), 2);
+    assert_eq!(failed_attempts(&home.last_detail(&thread)), 3);
     assert_eq!(home.json(&["thread", "show", &thread])["state"], "active");
     assert_snapshot!(home.transcript(&["thread", "retry", &thread, "--format", "text"]), @r"
     exit 64
@@ -46,6 +49,19 @@ fn another_agent_may_try_for_once() {
     home.json(&["thread", "kill", &killed]);
     assert_eq!(home.uwf(&["thread", "retry", &killed]).code, Some(69));
     assert_eq!(home.json(&["thread", "list"]), json!([]));
+}
+
+#[test]
+fn command_line_may_retry_with_its_output() {
+    let home = home();
+    home.worker("output: json", FLAKY);
+    let thread = home.start_counting(1, "count");
+    assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
+    let command = r#"sh -c 'echo "{\"n\": 3}"'"#;
+    assert_eq!(home.uwf(&["thread", "retry", &thread, "--output", "json"]).code, Some(64), "it belongs to --agent");
+    let retried = home.uwf(&["thread", "retry", &thread, "--agent", command, "--output", "json"]);
+    assert_eq!(retried.code, Some(0), "{}", retried.transcript());
+    assert_eq!(home.last_step(&thread)["output"], json!({ "n": 3 }));
 }
 
 #[test]

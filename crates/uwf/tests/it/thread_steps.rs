@@ -16,13 +16,13 @@ fn steps_are_listed_with_their_outputs() {
     step(&home, &thread, 2);
     assert_snapshot!(transcript(&home, &["thread", "steps", &thread]), @r##"
     exit 0
-    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"tags":["cats","*.rs"],"title":"Fix #42"},"detail":"#4","agent":"writer","alias":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","alias":"reviewer","timestamp":<ms>}]}
+    {"thread":"<id>","workflow":"#1","steps":[{"hash":"#2","workflow":"#1","prompt":"Write about cats.\nPlease.","timestamp":<ms>},{"hash":"#3","role":"writer","output":{"title":"Fix #42","tags":["cats","*.rs"]},"detail":"#4","agent":"writer","alias":"writer","timestamp":<ms>},{"hash":"#5","role":"reviewer","output":{"approved":false},"detail":"#6","agent":"reviewer","alias":"reviewer","timestamp":<ms>}]}
     "##);
     assert_snapshot!(transcript(&home, &["thread", "steps", &thread[22..], "--format", "text"]), @r#"
     exit 0
     #  step           role      agent     time (UTC)           output
     0  #1  start               <time>  Write about cats. Please.
-    1  #2  writer    writer    <time>  {"tags":["cats","*.rs"],"title":"Fix #42"}
+    1  #2  writer    writer    <time>  {"title":"Fix #42","tags":["cats","*.rs"]}
     2  #3  reviewer  reviewer  <time>  {"approved":false}
     "#);
     assert_snapshot!(transcript(&home, &["thread", "steps", &thread, "--format", "yaml"]), @r#"
@@ -39,10 +39,10 @@ fn steps_are_listed_with_their_outputs() {
     - hash: #3
       role: writer
       output:
+        title: "Fix #42"
         tags:
         - cats
         - "*.rs"
-        title: "Fix #42"
       detail: #4
       agent: writer
       alias: writer

@@ -43,9 +43,19 @@ fn run_all_reports_threads_at_limit() {
     let ran = home.uwf(&["run", "--all"]);
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
     assert!(ran.stderr.contains("left out 2 threads at a usage limit, until "), "{}", ran.stderr);
+    for thread in [&first, &second] {
+        let line = format!("  {thread} is limited: agent `w` is at its usage limit until ");
+        assert!(ran.stderr.contains(&line), "{line}: {}", ran.stderr);
+    }
     let rows = report(&ran);
     let shown = |at: usize| json!([rows[at]["thread"], rows[at]["exitCode"], rows[at]["error"]["until"]]);
     assert_eq!((shown(0), shown(1)), (json!([first, 30, until]), json!([second, 30, until])));
+    // A filter for the state asks for no wait.
+    for states in ["limited", "limited,active"] {
+        let ran = home.uwf(&["run", "--state", states, "--yes"]);
+        assert_eq!(ran.code, Some(30), "{states}: {}", ran.transcript());
+        assert_eq!(report(&ran)[0]["error"]["until"], until, "{states}: {}", ran.transcript());
+    }
     let text = home.uwf(&["run", "--all", "--format", "text"]);
     assert_eq!(text.code, Some(30), "{}", text.transcript());
     assert!(text.stdout.contains("is at its usage limit until"), "{}", text.stdout);

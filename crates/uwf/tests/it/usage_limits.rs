@@ -40,6 +40,33 @@ fn report(ran: &FinishedRun) -> Value {
 }
 
 #[test]
+fn silent_wait_for_a_logged_limit_is_limited() {
+    let limit = r#"level=ERROR message="stream error" small=false error.error="AI_APICallError: You have reached your usage limit.""#;
+    let title = limit.replace("small=false", "small=true");
+    let work = r#"echo '{"type":"text"}'"#;
+    for (log, trace, state) in [
+        (format!("{work}; echo '{limit}' >&2; echo '{title}' >&2"), "opencode }, idleTimeout: 2s", "limited"),
+        (format!("{work}; echo '{limit}' >&2"), "opencode }, timeout: 2s", "limited"),
+        (format!("echo '{limit}' >&2; sleep 0.1; {work}"), "opencode }, idleTimeout: 2s", "stuck"),
+        (format!("{work}; echo '{title}' >&2"), "opencode }, idleTimeout: 2s", "stuck"),
+        (format!("echo '{limit}' >&2"), "codex }, idleTimeout: 2s", "stuck"),
+    ] {
+        let home = home();
+        home.put("count-rounds", &counting_workflow(1));
+        home.script("agent", &script(&format!("{log}; sleep 60")));
+        home.config(&format!(
+            "agents:\n  a: {{ command: agent, output: text, config: {{ trace: {trace} }}\ndefaultAgent: a\n"
+        ));
+        let thread = home.start("count-rounds", "count");
+        let ran = home.uwf(&["thread", "step", &thread]);
+        let shown = home.json(&["thread", "show", &thread]);
+        assert_eq!(shown["state"], state, "{log}: {}", ran.transcript());
+        assert_eq!(ran.code, Some(if state == "limited" { 30 } else { 40 }), "{}", ran.transcript());
+        assert_eq!(ran.stderr.contains("waited for a usage limit to end"), state == "limited", "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn notices_of_programs_limit_thread_until_their_time() {
     let unix = now() + 7200;
     let claude = format!(
@@ -65,7 +92,7 @@ fn notices_of_programs_limit_thread_until_their_time() {
         let ran = home.uwf(&["thread", "step", &thread]);
         assert_eq!(ran.code, Some(30), "{settings}: {}", ran.transcript());
         let said = match settings {
-            "without a time" => "is at its usage limit; the notice has no end, so uwf tries again at ",
+            "without a time" => "is at its usage limit; no end time is given, so uwf tries again at ",
             _ => "is at its usage limit until ",
         };
         for ran in [&ran, &home.uwf(&["thread", "step", &thread])] {

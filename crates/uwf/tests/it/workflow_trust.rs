@@ -3,7 +3,9 @@
 use std::fs;
 
 use serde_json::json;
+use uwf_testing::server::TestServer;
 
+use crate::fixtures::mcp_client::Client;
 use crate::home;
 
 /// A workflow of one role that runs this command.
@@ -38,6 +40,37 @@ fn project_commands_run_only_when_trusted() {
     assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(78), "another command needs trust again");
     let by_path = home.uwf(&["run", ".workflows/run-it.yaml", "-p", "x"]);
     assert_eq!(by_path.code, Some(0), "a person named the file: {}", by_path.transcript());
+}
+
+#[test]
+fn only_starting_a_path_trusts_it() {
+    let home = home();
+    let project = home.work().join(".workflows");
+    fs::create_dir(&project).unwrap();
+    let file = project.join("run-it.yaml");
+    fs::write(&file, one("echo ran > ran")).unwrap();
+    let path = file.to_str().unwrap();
+    for looked in
+        [&["workflow", "show", path][..], &["workflow", "graph", path], &["thread", "list", "--workflow", path]]
+    {
+        let seen = home.uwf(looked);
+        assert_eq!(seen.code, Some(0), "{}", seen.transcript());
+    }
+    let mut client = Client::start(&home, &["mcp"]);
+    let (said, is_error) = client.call("start", json!({ "workflow": path, "prompt": "x" }));
+    assert!(is_error && said.contains("uwf workflow trust"), "{said}");
+    let server = TestServer::start(&home, &[]);
+    for run in [json!({}), json!({ "run": true })] {
+        let mut fields = json!({ "workflow": path, "prompt": "x" });
+        fields.as_object_mut().unwrap().extend(run.as_object().unwrap().clone());
+        let answer = server.post("/api/threads", &fields);
+        assert!(answer.status >= 400 && answer.body.contains("uwf workflow trust"), "{answer:?}");
+    }
+    let by_name = home.uwf(&["run", "run-it", "-p", "x"]);
+    assert_eq!(by_name.code, Some(78), "{}", by_name.transcript());
+    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]), "no thread was created");
+    assert!(!home.work().join("ran").exists());
+    assert_eq!(home.uwf(&["run", path, "-p", "x"]).code, Some(0));
 }
 
 #[test]
@@ -133,4 +166,24 @@ fn begun_branch_needs_trust_for_each_step() {
     assert_eq!(home.uwf(&["workflow", "trust", "run-them"]).code, Some(0));
     let retried = home.uwf(&["thread", "retry", "@"]);
     assert_eq!(retried.code, Some(0), "{}", retried.transcript());
+}
+
+mod with_tools {
+    use super::*;
+    use crate::fixtures::terminal::session;
+
+    #[test]
+    fn terminal_shows_commands_and_asks() {
+        let home = home();
+        let project = home.work().join(".workflows");
+        fs::create_dir(&project).unwrap();
+        fs::write(project.join("run-it.yaml"), one("echo ran > ran")).unwrap();
+        for (answer, code, ran) in [("\r", 130, 78), ("y\r", 0, 0)] {
+            let asked = session(&home, &["workflow", "trust", "run-it"], &[("trust these commands?", answer)]);
+            assert_eq!(asked.code, Some(code), "{}", asked.shown);
+            let question = asked.shown.find("trust these commands?").unwrap();
+            assert!(asked.shown[..question].contains("echo ran > ran"), "{}", asked.shown);
+            assert_eq!(home.uwf(&["run", "run-it", "-p", "x"]).code, Some(ran));
+        }
+    }
 }

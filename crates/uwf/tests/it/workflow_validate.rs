@@ -149,7 +149,7 @@ fn every_problem_shows_location_and_fix() {
     10 |   rejected: { expression: "steps[-1].output.approved = " }
        |   ^
 
-    review-text.yaml:10:27: error[bad-condition]: the condition `rejected` cannot be used: `steps[-1].output.approved =`: Unexpected end of expression (S0207) at character 28
+    review-text.yaml:10:27: error[bad-condition]: the condition `rejected` cannot be used: `steps[-1].output.approved =`: Unexpected end of expression (S0207, character 28)
        |
     10 |   rejected: { expression: "steps[-1].output.approved = " }
        |                           ^

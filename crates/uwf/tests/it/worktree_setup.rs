@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use uwf_testing::{FinishedRun, TestHome, text};
 
-use crate::fixtures::group_in_repository::{home_with_group, script, thread_of};
+use crate::fixtures::group_in_repository::{home_with_group, script, start_before_group, thread_of};
 use crate::fixtures::repository::{git, home_with_repository, repository, start_in_worktree, uwf_in};
 
 /// The configuration of the writer, with `worktree`.
@@ -286,6 +286,14 @@ fn projects_prepare_only_once_trusted() {
     let (thread, worktree) = start_in_worktree(&home, &repo);
     assert_eq!(uwf_in(&home, &repo, &["thread", "step", &thread]).code, Some(0));
     assert!(worktree.join("from-project").exists());
+    // A worktree has the committed file, which is another one than the trusted file now.
+    fs::write(repo.join(".workflows/config.yaml"), "worktree: { prepare: ['touch newer'] }\n").unwrap();
+    assert_eq!(uwf_in(&home, &repo, &["config", "trust", "."]).code, Some(0));
+    let (thread, worktree) = start_in_worktree(&home, &repo);
+    let step = uwf_in(&home, &repo, &["thread", "step", &thread]);
+    assert_eq!(step.code, Some(0), "{}", step.transcript());
+    assert!(step.stderr.contains("commit the version that you trusted"), "{}", step.stderr);
+    assert!(!worktree.join("newer").exists() && !worktree.join("from-project").exists());
     fs::write(repo.join(".workflows/config.yaml"), "worktree: { remote: origin }\n").unwrap();
     let refused = uwf_in(&home, &repo, &["config", "trust", "."]);
     assert_eq!(refused.code, Some(78), "{}", refused.transcript());
@@ -353,4 +361,36 @@ fn setup_of_branches_is_said_once() {
         assert_eq!(stepped.code, Some(0), "{}", stepped.transcript());
         assert_eq!(stepped.stderr.matches(&copied).count(), 1, "{}", stepped.stderr);
     }
+}
+
+/// A plan, then two changes in worktrees of their own.
+const PREPARED: &str = "name: panel
+workspace: worktree
+roles:
+  planner: { goal: x }
+  one: { goal: x }
+  two: { goal: x }
+  fixes: { play: [ one, two ], files: worktree, merge: sequence }
+graph:
+  $START: [ { role: planner } ]
+  planner: [ { role: fixes } ]
+  fixes: [ { role: $END } ]
+";
+
+#[test]
+fn failed_prepare_of_branches_has_one_line() {
+    let (home, repo) = home_with_group(PREPARED);
+    script(&home, "planner", "echo 'a plan'");
+    let thread = start_before_group(&home, &repo);
+    let config = fs::read_to_string(home.root().join("config.yaml")).unwrap();
+    home.config(&format!("{config}worktree: {{ prepare: ['echo no lockfile >&2; exit 3'] }}\n"));
+    let ran = uwf_in(&home, &repo, &["run", &thread]);
+    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
+    let said = &ran.stderr[ran.stderr.find("error: ").unwrap()..];
+    let line = "error: branches `fixes.one` and `fixes.two` are stuck: `echo no lockfile >&2; exit 3`, which prepares the worktree";
+    assert!(said.starts_with(line), "{said}");
+    assert_eq!(said.matches("\n  no lockfile\n").count(), 1, "{said}");
+    let hints: Vec<&str> = said.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert!(hints.len() == 3 && hints[1].contains("prepare.log"), "{said}");
+    assert!(hints[2].contains(&format!("uwf thread retry {thread}")), "{said}");
 }

@@ -666,6 +666,8 @@ pub(crate) const GROUP: Scenario = Scenario {
         let thread = with_group(home);
         args(&["thread", "step", &thread])
     },
+    // The number of a keeper's calls differs from run to run, and one case for it may not be reached.
+    sample: 8,
     ..PLAIN
 };
 

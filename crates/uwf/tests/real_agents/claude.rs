@@ -44,6 +44,7 @@ fn counting(command: &str) -> LlmServer {
     ]))
 }
 
+pub(super) const THROUGH_ACP: &str = "command: uwf-acp, config: { preset: claude }";
 pub(super) const PRINTING: &str = "command: claude, args: [-p, --output-format, stream-json, --verbose, --model, scripted-model, \
                         --dangerously-skip-permissions], output: text, config: { trace: claude }";
 
@@ -124,7 +125,7 @@ fn submit_tool_is_passed_on_command_line() {
 #[test]
 fn claude_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
-    let home = with_claude(&model, "command: uwf-acp, config: { preset: claude }");
+    let home = with_claude(&model, THROUGH_ACP);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let detail = detail(&home, &thread);
@@ -165,7 +166,7 @@ fn missing_session_starts_new_one() {
 #[test]
 fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
-    goes_on(&with_claude(&model, "command: uwf-acp, config: { preset: claude }"), &model);
+    goes_on(&with_claude(&model, THROUGH_ACP), &model);
 }
 
 #[test]

@@ -7,16 +7,28 @@ use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
 use super::{
-    COUNTING, FIRST, SECOND, begins_anew, calls, detail, goes_on, in_two_hours, outputs, prices_apply, reaches_limit,
-    start, step_shows, submitting, twice,
+    COUNTING, FIRST, SECOND, begins_anew, calls, detail, goes_on, outputs, prices_apply, reaches_limit,
+    seconds_from_now, start, step_shows, submitting, twice,
 };
 
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
+
+/// codex as a command whose stdout is a trace.
+pub(super) const PRINTING: &str = "command: codex, args: [exec, --json, --skip-git-repo-check, \
+                                   --dangerously-bypass-approvals-and-sandbox, \"-\"], output: text, env: [SCRIPTED_KEY], \
+                                   timeout: 5m, config: { trace: codex }";
 
 /// A home with the real codex that asks this model.
 pub(super) fn with_codex(model: &LlmServer) -> TestHome {
     let home =
         super::home(&[("codex", "npm/node_modules/.bin/codex"), ("codex-acp", "npm/node_modules/.bin/codex-acp")]);
+    fs::write(home.root().join(".env"), variables(&home, model)).unwrap();
+    home.config(&format!("agents:\n  codex: {{ {PRINTING} }}\ndefaultAgent: codex\nsecrets: [SCRIPTED_KEY]\n"));
+    home
+}
+
+/// The variables with which codex asks this model in a home.
+pub(super) fn variables(home: &TestHome, model: &LlmServer) -> String {
     let dir = home.root().join("codex");
     fs::create_dir(&dir).unwrap();
     let config = format!(
@@ -24,12 +36,7 @@ pub(super) fn with_codex(model: &LlmServer) -> TestHome {
         model.url()
     );
     fs::write(dir.join("config.toml"), config).unwrap();
-    fs::write(home.root().join(".env"), format!("CODEX_HOME={}\nSCRIPTED_KEY=sk-scripted-0123\n", dir.display()))
-        .unwrap();
-    home.config(
-        "agents:\n  codex:\n    command: codex\n    args: [exec, --json, --skip-git-repo-check, --dangerously-bypass-approvals-and-sandbox, \"-\"]\n    output: text\n    env: [SCRIPTED_KEY]\n    timeout: 5m\n    config: { trace: codex }\ndefaultAgent: codex\nsecrets: [SCRIPTED_KEY]\n",
-    );
-    home
+    format!("CODEX_HOME={}\nSCRIPTED_KEY=sk-scripted-0123\n", dir.display())
 }
 
 #[test]
@@ -178,8 +185,23 @@ fn session_continues_through_acp() {
 
 #[test]
 fn usage_limit_ends_as_provider_says() {
-    let error =
-        json!({ "type": "usage_limit_reached", "message": "limit", "plan_type": "plus", "resets_at": in_two_hours() });
+    let error = json!({ "type": "usage_limit_reached", "message": "limit", "plan_type": "plus", "resets_at": seconds_from_now(7200) });
     let model = LlmServer::start(vec![super::two_hours(&json!({ "error": error }))]);
     reaches_limit(&with_codex(&model), &model, 120);
+}
+
+#[test]
+fn run_waits_for_the_end_of_a_limit() {
+    let error = json!({
+        "type": "usage_limit_reached", "message": "limit", "plan_type": "plus", "resets_at": seconds_from_now(20),
+    });
+    let limited = ScriptedAnswer::raw(429, "application/json", json!({ "error": error }).to_string());
+    let model = LlmServer::start(vec![limited, ScriptedAnswer::text(RIGHT)]);
+    let home = with_codex(&model);
+    let thread = start(&home, "count-rounds", "count");
+    let ran = home.uwf(&["run", &thread, "--wait"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    assert_eq!(home.json(&["thread", "show", &thread])["state"], "completed");
+    assert_eq!(outputs(&detail(&home, &thread)), [RIGHT]);
+    assert_eq!(model.asked().len(), 2, "it is not asked before the end of the limit");
 }

@@ -9,11 +9,11 @@ use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
 use super::{
-    FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, prices_apply, reaches_limit, start, submitting,
-    twice, went_on,
+    COUNTING, FIRST, SECOND, begins_anew, calls, detail, in_order, outputs, prices_apply, reaches_limit, start,
+    step_shows_command, submitting, twice, went_on,
 };
 
-const THROUGH_ACP: &str = "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }";
+pub(super) const THROUGH_ACP: &str = "command: uwf-acp, args: [-m, gemini-2.5-flash], config: { preset: gemini }";
 pub(super) const PRINTING: &str = "command: gemini, args: [--yolo, -m, gemini-2.5-flash, --output-format, stream-json], \
                                    output: text, config: { trace: gemini }";
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
@@ -73,6 +73,32 @@ fn gemini_plays_roles_through_acp() {
     assert_eq!(detail["raw"], "Handed in.");
     let calls = calls(&detail);
     assert_eq!(calls.len(), 2, "{calls:?}");
+    // Three calls of the model.
+    assert_eq!(json!([detail["tokens"]["input"], detail["tokens"]["output"]]), json!([33, 21]));
+    prices_apply(&home, &thread, "gemini-2.5-flash");
+}
+
+/// Steps a thread whose agent counts with a command, and sees the command while it runs.
+fn shows_command(agent: &str) {
+    let model = LlmServer::start(in_order([
+        ScriptedAnswer::text("Counting.").and_call("run_shell_command", json!({ "command": COUNTING })),
+        ScriptedAnswer::text(RIGHT),
+    ]));
+    let home = with_gemini(&model, agent);
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    step_shows_command(&home, &thread);
+    let detail = detail(&home, &thread);
+    assert!(outputs(&detail).last().is_some_and(|said| said.ends_with(RIGHT)), "{detail:#}");
+}
+
+#[test]
+fn command_is_shown_through_acp() {
+    shows_command(THROUGH_ACP);
+}
+
+#[test]
+fn command_is_shown_from_printed_trace() {
+    shows_command(PRINTING);
 }
 
 /// A session's file is named after the minute it was opened in.
@@ -82,6 +108,7 @@ fn session_continues_in_later_minute() {
     let home = with_gemini(&model, THROUGH_ACP);
     let (first, second) = twice(&home, next_minute);
     went_on(&model, &first, &second);
+    assert_eq!(json!([second["tokens"]["input"], second["tokens"]["output"]]), json!([11, 7]), "of this visit");
 }
 
 /// In the minute a session was opened in, loading it overwrites its file and fails: the role gets the whole prompt.
@@ -102,7 +129,7 @@ fn seconds_left() -> u64 {
 }
 
 /// Waits for the next minute.
-fn next_minute() {
+pub(super) fn next_minute() {
     thread::sleep(Duration::from_secs(seconds_left()));
 }
 

@@ -5,6 +5,7 @@
 mod claude;
 mod codex;
 mod documents;
+mod failures;
 mod gemini;
 mod hermes;
 mod mcp;
@@ -75,9 +76,9 @@ fn two_hours(body: &Value) -> ScriptedAnswer {
     limited.header("retry-after", "7200").header("x-should-retry", "false").repeated()
 }
 
-/// Unix seconds in two hours.
-fn in_two_hours() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 7200
+/// The time in so many seconds, Unix seconds.
+fn seconds_from_now(seconds: u64) -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds
 }
 
 /// Minutes for which a limit is assumed whose end the program does not say.
@@ -90,7 +91,7 @@ fn reaches_limit(home: &TestHome, model: &LlmServer, minutes: u64) {
     assert_eq!(ran.code, Some(30), "{}", ran.transcript());
     let shown = home.json(&["thread", "show", &thread]);
     assert_eq!((&shown["state"], &shown["failure"]), (&json!("limited"), &json!("usage-limit")), "{shown:#}");
-    let expected = in_two_hours() - 7200 + minutes * 60;
+    let expected = seconds_from_now(minutes * 60);
     let off = (shown["until"].as_u64().unwrap() / 1000).abs_diff(expected);
     assert!(off < 300, "{off} s off: {shown:#}");
     let asked = model.asked().len();

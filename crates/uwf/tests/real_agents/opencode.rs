@@ -7,10 +7,14 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 
-use super::{FIRST, SECOND, calls, detail, goes_on, in_order, outputs, reaches_limit, start, submitting};
+use super::{
+    COUNTING, FIRST, SECOND, calls, detail, goes_on, in_order, outputs, reaches_limit, start, step_shows_command,
+    submitting,
+};
 
-const PRINTING: &str =
-    "command: opencode, args: [run, --format, json, \"{prompt}\"], output: text, config: { trace: opencode }";
+pub(super) const PRINTING: &str = "command: opencode, args: [run, --format, json, --print-logs, --log-level, ERROR, \"{prompt}\"], \
+                                   output: text, config: { trace: opencode }";
+pub(super) const THROUGH_ACP: &str = "command: uwf-acp, config: { preset: opencode }";
 const RIGHT: &str = "---\nn: 1\n---\nOne line.";
 
 /// A home with the real opencode that asks this model, and with this agent.
@@ -85,7 +89,7 @@ fn opencode_prints_a_trace_and_exports_the_same() {
 #[test]
 fn opencode_plays_roles_through_acp() {
     let model = LlmServer::start(submitting());
-    let home = with_opencode(&model, "command: uwf-acp, config: { preset: opencode }");
+    let home = with_opencode(&model, THROUGH_ACP);
     let thread = start(&home, "count-rounds", "count the lines of a.txt");
     assert_eq!(home.json(&["thread", "step", &thread])["done"], true);
     let detail = detail(&home, &thread);
@@ -93,12 +97,29 @@ fn opencode_plays_roles_through_acp() {
     assert_eq!(detail["raw"], "Handed in.");
     let calls = calls(&detail);
     assert!(calls.len() == 2 && calls[0].contains("integer"), "{calls:?}");
+    // Three calls of the model.
+    assert_eq!(json!([detail["tokens"]["input"], detail["tokens"]["output"]]), json!([33, 21]));
+}
+
+#[test]
+fn command_is_shown_through_acp() {
+    let model = LlmServer::start(in_order([
+        ScriptedAnswer::text("Counting.")
+            .and_call("bash", json!({ "command": COUNTING, "description": "count lines" })),
+        ScriptedAnswer::text(RIGHT),
+    ]));
+    let home = with_opencode(&model, THROUGH_ACP);
+    let thread = start(&home, "count-rounds", "count the lines of a.txt");
+    step_shows_command(&home, &thread);
+    let detail = detail(&home, &thread);
+    assert!(outputs(&detail).last().is_some_and(|said| said.ends_with(RIGHT)), "{detail:#}");
 }
 
 #[test]
 fn session_continues_through_acp() {
     let model = LlmServer::start(in_order([ScriptedAnswer::text(FIRST), ScriptedAnswer::text(SECOND)]));
-    goes_on(&with_opencode(&model, "command: uwf-acp, config: { preset: opencode }"), &model);
+    let second = goes_on(&with_opencode(&model, THROUGH_ACP), &model);
+    assert_eq!(json!([second["tokens"]["input"], second["tokens"]["output"]]), json!([11, 7]), "of this visit");
 }
 
 /// The body of a provider's answer at a usage limit.
@@ -113,7 +134,7 @@ fn usage_limit_ends_as_provider_says() {
     reaches_limit(&with_opencode(&model, PRINTING), &model, 120);
 }
 
-/// With 429, opencode waits as long as the provider says and prints nothing meanwhile, so uwf sees no limit.
+/// With 429, opencode waits as long as the provider says and prints nothing meanwhile.
 #[test]
 fn opencode_itself_waits_after_429() {
     let limited = ScriptedAnswer::raw(429, "application/json", limit_body()).header("retry-after", "3");
@@ -126,17 +147,16 @@ fn opencode_itself_waits_after_429() {
     assert_eq!(outputs(&detail(&home, &thread)), [RIGHT]);
 }
 
-/// The real program waits for two hours and ignores SIGTERM meanwhile. Only `idleTimeout` ends it.
+/// The real program waits for two hours and ignores SIGTERM meanwhile. Its log has the limit.
 #[test]
-fn idle_timeout_ends_wait_after_429() {
-    let model = LlmServer::start(vec![super::two_hours(
-        &json!({ "error": { "message": "You have reached your usage limit." } }),
-    )]);
-    let home = with_opencode(&model, PRINTING);
-    home.json(&["config", "set", "agents.o.idleTimeout", "20s"]);
-    home.json(&["config", "set", "killGrace", "2s"]);
-    let thread = start(&home, "count-rounds", "count");
-    let ran = home.uwf(&["thread", "step", &thread]);
-    assert_eq!(ran.code, Some(40), "{}", ran.transcript());
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], "stuck");
+fn long_wait_after_429_is_usage_limit() {
+    for agent in [PRINTING, THROUGH_ACP] {
+        let model = LlmServer::start(vec![super::two_hours(
+            &json!({ "error": { "message": "You have reached your usage limit." } }),
+        )]);
+        let home = with_opencode(&model, agent);
+        home.json(&["config", "set", "agents.o.idleTimeout", "40s"]);
+        home.json(&["config", "set", "killGrace", "2s"]);
+        reaches_limit(&home, &model, super::UNKNOWN_LIMIT);
+    }
 }

@@ -70,6 +70,28 @@ fn expired_lease_allows_takeover_and_keeps_output() {
 }
 
 #[test]
+fn leases_are_metrics_of_every_machine() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    let thread = one.begin();
+    let step = one.begin_step_until(&thread, &dir.path().join("answers"), &dir.path().join("ledger"));
+    let serving = two.serve();
+    let line = |metric: &str| {
+        let body = serving.get("/metrics").body;
+        let line = body.lines().find(|line| line.starts_with(&format!("{metric}{{machine=\"anvil\"}} ")));
+        line.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
+    };
+    assert_eq!((line("uwf_leases"), line("uwf_leases_expired")), (Some(1.0), Some(0.0)));
+    assert!(line("uwf_lease_age_seconds").unwrap() < LEASE.as_secs_f64());
+    cut_power(&one, step);
+    until("the lease has expired", || line("uwf_leases_expired") == Some(1.0));
+    assert!(line("uwf_lease_age_seconds").unwrap() >= LEASE.as_secs_f64());
+    std::fs::write(dir.path().join("answers"), "").unwrap();
+    two.step_when_free(&thread);
+    assert_eq!(line("uwf_leases"), None);
+}
+
+#[test]
 fn recorded_answer_is_adopted_by_other_machine() {
     let (server, dir) = (Postgres::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("uwf"), dir.path());
@@ -157,7 +179,8 @@ fn copied_root_leaves_original_agent_alone() {
     let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
-    let step = one.begin_step(&thread, 4, &dir.path().join("ledger"));
+    let answers = dir.path().join("answers");
+    let step = one.begin_step_until(&thread, &answers, &dir.path().join("ledger"));
     // The copy is on another machine, which has another boot.
     let record = std::fs::read_to_string(one.home.record_file(&thread)).unwrap();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
@@ -166,6 +189,7 @@ fn copied_root_leaves_original_agent_alone() {
     let refused = two.try_step(&thread);
     assert_eq!(refused.code, Some(75), "{}", refused.stderr);
     assert!(refused.stderr.contains("machine `anvil` is running"), "{}", refused.stderr);
+    std::fs::write(answers, "").unwrap();
     let ended = step.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     assert_eq!(paid(&dir.path().join("ledger")), 1);

@@ -51,6 +51,24 @@ fn group_continues_on_another_machine() {
     assert_eq!(one.json(&["thread", "show", &thread])["state"], json!("completed"));
 }
 
+#[test]
+fn dry_run_of_group_works_on_another_machine() {
+    let (server, dir) = (BucketServer::start(), tempfile::tempdir().unwrap());
+    let [one, two] = two_machines(&server.variables("team"), dir.path());
+    for machine in [&one, &two] {
+        machine.home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
+    }
+    one.home.file("all.yaml", WORKFLOW);
+    one.json(&["store", "init"]);
+    one.json(&["workflow", "put", "all.yaml"]);
+    let thread = text(&one.json(&["thread", "start", "count-all", "-p", "Count woolly sheep"]), "thread");
+    let shown = two.json(&["thread", "step", &thread, "--dry-run", "--cwd-if-unknown", "."]);
+    let prompt = text(&shown, "prompt");
+    assert!(prompt.contains("branch `3`: the prompt of role `counter`") && prompt.contains("woolly"), "{prompt}");
+    let refused = two.uwf(&["thread", "step", &thread, "--dry-run"]);
+    assert_eq!(refused.code, Some(75), "a dry run keeps no directory: {}", refused.stderr);
+}
+
 /// Two machines, a thread of the first whose branches each write a file of their own, and what a branch does; `also` is added to it.
 fn in_worktrees(also: &str) -> (Team, String, String) {
     let team = Team::new([REMOTE, REMOTE]);

@@ -1,5 +1,6 @@
 //! A machine: a storage root of its own, with a store that it shares.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -8,11 +9,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use uwf_testing::processes::{of_home, until};
+use uwf_testing::server::TestServer;
 use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 /// Counts what is paid for: a line for each run.
-const PAID: &str =
-    "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsleep ${AGENT_SLEEPS:-0}\necho '{\"n\": 1}'\n";
+const PAID: &str = "#!/bin/sh\ncat > /dev/null\necho paid >> \"$LEDGER\"\nsleep ${AGENT_SLEEPS:-0}\n\
+     while test -n \"$AGENT_AWAITS\" && ! test -e \"$AGENT_AWAITS\"; do sleep 0.1; done\necho '{\"n\": 1}'\n";
 
 /// The lease of each machine, which is the shortest there is.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
@@ -37,6 +39,13 @@ impl Machine {
         let mut command = self.home.command(args);
         command.envs(self.variables.iter().cloned());
         command
+    }
+
+    /// A dashboard on this machine.
+    pub(crate) fn serve(&self) -> TestServer {
+        let variables: Vec<(&str, &str)> =
+            self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        TestServer::start_with(&self.home, &[], &variables)
     }
 
     pub(crate) fn uwf(&self, args: &[&str]) -> FinishedRun {
@@ -108,9 +117,18 @@ impl Machine {
 
     /// Begins a step whose agent takes so many seconds, and waits until it is at work.
     pub(crate) fn begin_step(&self, thread: &str, seconds: usize, ledger: &std::path::Path) -> std::process::Child {
+        self.begin_step_with(thread, ("AGENT_SLEEPS", seconds.to_string().as_ref()), ledger)
+    }
+
+    /// The same with an agent that answers once a file exists.
+    pub(crate) fn begin_step_until(&self, thread: &str, file: &Path, ledger: &Path) -> std::process::Child {
+        self.begin_step_with(thread, ("AGENT_AWAITS", file.as_os_str()), ledger)
+    }
+
+    fn begin_step_with(&self, thread: &str, variable: (&str, &OsStr), ledger: &Path) -> std::process::Child {
         let before = paid(ledger);
         let mut command = self.command(&["thread", "step", thread]);
-        command.env("AGENT_SLEEPS", seconds.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env(variable.0, variable.1).stdout(Stdio::piped()).stderr(Stdio::piped());
         let step = command.spawn().unwrap();
         until("the agent is at work", || paid(ledger) > before);
         step

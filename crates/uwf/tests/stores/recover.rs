@@ -273,13 +273,15 @@ fn running_thread_is_untouched_and_adopted_later() {
         let ledger = dir.path().join("ledger");
         let [one, two] = two_machines(&server.variables(), dir.path());
         let thread = one.begin();
-        let step = one.begin_step(&thread, 4, &ledger);
+        let answers = dir.path().join("answers");
+        let step = one.begin_step_until(&thread, &answers, &ledger);
         server.delete_head(&thread);
         for machine in [&one, &two] {
             let looked = machine.json(&["recover"]);
             assert_eq!((finding(&looked, &thread).0, &looked["changed"]), ("differs".to_owned(), &json!(false)));
             assert!(note(&looked, &thread).contains("is running it"), "{looked}");
         }
+        std::fs::write(answers, "").unwrap();
         assert!(!step.wait_with_output().unwrap().status.success(), "there was no head to move");
         let done = two.json(&["recover"]);
         assert_eq!(finding(&done, &thread), is("restored", "claim"));

@@ -38,7 +38,8 @@ pub(crate) fn of(home: &Path) -> Vec<Process> {
 }
 
 fn process(pid: i32, command: &[String]) -> Option<Process> {
-    let is_uwf = Path::new(&command[0]).file_name().is_some_and(|name| name == "uwf");
+    // A process that is ending has no command line any more.
+    let is_uwf = Path::new(command.first()?).file_name().is_some_and(|name| name == "uwf");
     let part = match (is_uwf, command.get(1).map(String::as_str)) {
         (true, Some("agent")) => Part::Agent,
         (true, Some(uwf_engine::attempt::keeper::KEEPER_ARGUMENT)) => Part::Keeper,

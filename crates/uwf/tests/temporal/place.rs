@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use uwf_testing::bucket::BucketServer;
 use uwf_testing::processes::{signal, until};
 use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
@@ -55,6 +56,33 @@ impl Place {
         home.script("paid", PAID);
         home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
         Place { home, address: server.address(), variables }
+    }
+
+    /// Places with these names as machines that share a store.
+    pub(crate) fn machines<const N: usize>(server: &Server, bucket: &BucketServer, names: [&str; N]) -> [Place; N] {
+        let places = names.map(|name| {
+            let own = ("UWF_MACHINE".to_owned(), name.to_owned());
+            Place::sharing(server, bucket.variables("team").into_iter().chain([own]).collect())
+        });
+        places[0].json(&["store", "init"]);
+        places
+    }
+
+    /// Output of git in the working directory of this machine.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        self.home.prepare(&mut command);
+        let done = command.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args).output().unwrap();
+        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    /// Makes a repository with one commit where it works, and pushes it to a new remote.
+    pub(crate) fn push_to(&self, remote: &str) {
+        self.git(&["init", "--quiet", "--bare", remote]);
+        self.git(&["init", "--quiet"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
+        self.git(&["push", "--quiet", remote, "HEAD:refs/heads/main"]);
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {

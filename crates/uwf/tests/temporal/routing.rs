@@ -1,7 +1,7 @@
 //! Steps go to a worker that has their agent.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use tempfile::TempDir;
 use uwf_testing::bucket::BucketServer;
@@ -80,26 +80,14 @@ fn follower_is_warned_when_only_worker_leaves() {
 fn worktree_thread_runs_on_worker_with_clone() {
     let (server, bucket, dir) = (Server::start(), BucketServer::start(), TempDir::new().unwrap());
     let remote = dir.path().join("remote.git");
-    let places @ [one, two, three] = &["one", "two", "three"].map(|name| {
-        let own = ("UWF_MACHINE".to_owned(), name.to_owned());
-        Place::sharing(&server, bucket.variables("team").into_iter().chain([own]).collect())
-    });
-    let git = |place: &Place, args: &[&str]| {
-        let mut command = Command::new("git");
-        place.home.prepare(&mut command);
-        let done = command.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args).output().unwrap();
-        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
-    };
-    git(one, &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    let remote = remote.to_str().unwrap();
+    let places @ [one, two, three] = &Place::machines(&server, &bucket, ["one", "two", "three"]);
     for place in places {
-        place.json(&["config", "set", "worktree", &format!("{{ remote: {} }}", remote.display())]);
+        place.json(&["config", "set", "worktree", &format!("{{ remote: {remote} }}")]);
     }
-    git(one, &["init", "--quiet"]);
-    git(one, &["commit", "--quiet", "--allow-empty", "-m", "first"]);
-    git(one, &["push", "--quiet", remote.to_str().unwrap(), "HEAD:refs/heads/main"]);
-    git(three, &["clone", "--quiet", "--branch", "main", remote.to_str().unwrap(), "clone"]);
+    one.push_to(remote);
+    three.git(&["clone", "--quiet", "--branch", "main", remote, "clone"]);
 
-    one.json(&["store", "init"]);
     one.start(2);
     let thread = text(&one.json(&["thread", "start", "count-rounds", "-p", "Count", "--worktree"]), "thread");
     // It is in no clone, so it leaves the thread to others.
@@ -120,16 +108,12 @@ fn worktree_thread_runs_on_worker_with_clone() {
 #[test]
 fn next_role_is_chosen_by_worker_with_agent() {
     let (server, bucket) = (Server::start(), BucketServer::start());
-    let [red, blue] = &["red", "blue"].map(|name| {
-        let own = ("UWF_MACHINE".to_owned(), name.to_owned());
-        let place = Place::sharing(&server, bucket.variables("team").into_iter().chain([own]).collect());
-        let role = if name == "red" { "first" } else { "second" };
+    let [red, blue] = &Place::machines(&server, &bucket, ["red", "blue"]);
+    for (place, name, role) in [(red, "red", "first"), (blue, "blue", "second")] {
         place.home.config(&format!(
             "agents: {{ {name}: {{ command: paid, output: json }} }}\nagentOverrides: {{ relay: {{ {role}: {name} }} }}\n"
         ));
-        place
-    });
-    red.json(&["store", "init"]);
+    }
     red.home.file("relay.yaml", TWO_ROLES);
     red.json(&["workflow", "put", "relay.yaml"]);
     let _workers = [red.worker("red", 0, &[]), blue.worker("blue", 0, &[])];

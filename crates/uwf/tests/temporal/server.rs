@@ -27,24 +27,44 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start() -> Server {
-        let (program, port) = (programs("temporal.sh").join("temporal"), free_ports(1)[0]);
-        let mut server = Server { dir: TempDir::new().unwrap(), program, port, process: None };
-        server.run();
-        server
+        let program = programs("temporal.sh").join("temporal");
+        let mut server = Server { dir: TempDir::new().unwrap(), program, port: 0, process: None };
+        let begun = Instant::now();
+        loop {
+            server.port = free_ports(1)[0];
+            if server.has_started() {
+                return server;
+            }
+            // It also takes ports that it chooses itself, and another server may be quicker.
+            assert!(begun.elapsed() < PATIENCE, "the server does not start");
+        }
     }
 
-    /// Starts it, again after [`Server::stop`].
+    /// Starts it again after [`Server::stop`].
     pub(crate) fn run(&mut self) {
+        assert!(self.has_started(), "the server ended at once");
+    }
+
+    /// Starts it, and waits until it answers. Returns whether it has not ended before.
+    fn has_started(&mut self) -> bool {
         let mut command = Command::new(&self.program);
         command.args(["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--log-level", "error"]);
         command.args(["--port", &self.port.to_string(), "--db-filename"]).arg(self.database());
         command.env("HOME", self.dir.path());
-        self.process = Some(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let process = self.process.insert(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() || !self.ask(&["operator", "cluster", "health"]).0 {
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            if process.try_wait().unwrap().is_some() {
+                return false;
+            }
             assert!(begun.elapsed() < PATIENCE, "the server does not start");
             std::thread::sleep(Duration::from_millis(100));
         }
+        while !self.ask(&["operator", "cluster", "health"]).0 {
+            assert!(begun.elapsed() < PATIENCE, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        true
     }
 
     /// Ends it at once.

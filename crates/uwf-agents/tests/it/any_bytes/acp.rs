@@ -55,7 +55,7 @@ fn check(bytes: &[u8]) {
             }
             AcpMessage::Rpc(JsonRpcMessage::Request { id, method, params }) => answer(&id, &method, &params),
             AcpMessage::Rpc(JsonRpcMessage::Reply { result: Ok(result), .. }) => {
-                let counts = result.get("usage").and_then(AcpTokenCounts::read);
+                let counts = AcpTokenCounts::read(&result);
                 let _ = counts.map(|counts| (counts.tokens(), counts.since(AcpTokenCounts::default())));
             }
             AcpMessage::Rpc(JsonRpcMessage::Reply { result: Err(error), .. }) => {

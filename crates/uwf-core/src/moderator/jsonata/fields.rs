@@ -6,7 +6,7 @@ use jsonata_core::ast::{AstNode, BinaryOp, PathStep, Stage, UnaryOp};
 use jsonata_core::value::with_stack;
 use serde_json::Value;
 
-use super::super::analysis::{ComparisonSubject, FieldRead, LiteralComparison, WILDCARD};
+use super::super::analysis::{ComparisonSubject, FieldRead, LiteralComparison, SourceField, WILDCARD};
 use super::super::history::INPUT;
 use super::pattern::{self, ArrayIndex};
 use super::places::{BoundPlaces, ContextPlace, StepRoles};
@@ -26,6 +26,8 @@ fn amount(name: &str) -> &'static str {
 pub(super) struct FieldAnalysis {
     /// Fields it reads, sorted.
     pub(super) fields: Vec<FieldRead>,
+    /// Fields it reads of steps whose roles are unknown, sorted.
+    pub(super) of_any_step: Vec<FieldRead>,
     /// Warnings in words for its author, in source order.
     pub(super) warnings: Vec<String>,
     /// Comparisons with literals, in source order.
@@ -35,7 +37,7 @@ pub(super) struct FieldAnalysis {
     /// Whether it reads the item of a branch.
     pub(super) item: bool,
     /// The field that its value, or the only part of a list that it builds, comes from.
-    pub(super) source: Option<FieldRead>,
+    pub(super) source: Option<SourceField>,
 }
 
 /// Analyses an expression.
@@ -46,14 +48,17 @@ pub(super) fn analyse_fields(tree: &AstNode, bound: &BTreeSet<String>) -> FieldA
         tree => tree,
     };
     // Nothing shows its text, and the tree may be too deep to write.
-    let source = field_read(&reader.visit(tree, &ContextPlace::Root), String::new());
+    let source = match reader.visit(tree, &ContextPlace::Root) {
+        ContextPlace::Input(path) if !path.is_empty() => Some(SourceField::Input(path)),
+        place => field_read(&place, String::new()).map(SourceField::Output),
+    };
     // A wildcard gives the values of several fields, which can be lists or not.
-    let source = source.filter(|source| !source.path.iter().any(|name| name == WILDCARD));
+    let source = source.filter(|source| !source.path().iter().any(|name| name == WILDCARD));
     // A function may leave out items, or give a single one without its list.
     let source = source.filter(|_| bound.is_empty());
-    let FieldReader { fields, inputs, warnings, comparisons, item, .. } = reader;
-    let (fields, inputs) = (fields.into_iter().collect(), inputs.into_iter().collect());
-    FieldAnalysis { fields, warnings, comparisons, inputs, item, source }
+    let FieldReader { fields, of_any_step, inputs, warnings, comparisons, item, .. } = reader;
+    let [fields, of_any_step, inputs] = [fields, of_any_step, inputs].map(|reads| reads.into_iter().collect());
+    FieldAnalysis { fields, of_any_step, warnings, comparisons, inputs, item, source }
 }
 
 /// Returns the field that a node reads, if its role is known and the node leaves out no value of it.
@@ -86,6 +91,7 @@ struct FieldReader<'a> {
     bound: &'a BTreeSet<String>,
     places: BoundPlaces,
     fields: BTreeSet<FieldRead>,
+    of_any_step: BTreeSet<FieldRead>,
     inputs: BTreeSet<FieldRead>,
     warnings: Vec<String>,
     comparisons: Vec<LiteralComparison>,
@@ -98,6 +104,7 @@ impl<'a> FieldReader<'a> {
             bound,
             places: BoundPlaces::default(),
             fields: BTreeSet::new(),
+            of_any_step: BTreeSet::new(),
             inputs: BTreeSet::new(),
             warnings: Vec::new(),
             comparisons: Vec::new(),
@@ -414,6 +421,9 @@ impl<'a> FieldReader<'a> {
         match at {
             ContextPlace::Input(path) => {
                 self.inputs.insert(FieldRead { role: None, path: path.clone(), text });
+            }
+            ContextPlace::Output(StepRoles::Unknown, path) if !path.is_empty() => {
+                self.of_any_step.insert(FieldRead { role: None, path: path.clone(), text });
             }
             at => self.fields.extend(field_read(at, text)),
         }

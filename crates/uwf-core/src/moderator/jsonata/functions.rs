@@ -6,12 +6,12 @@ use super::names;
 pub(super) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "now" | "millis" => Some((
-            "reads the clock, and the same history must always give the same decision",
-            "let a role put the time into its output and read that",
+            "reads the clock, but a decision must depend on the recorded steps alone",
+            "let a role put the time into its output, and read it there",
         )),
         "random" | "shuffle" => Some((
-            "draws random numbers, and the same history must always give the same decision",
-            "let a role draw and read its output",
+            "draws random numbers, but a decision must depend on the recorded steps alone",
+            "let a role draw, and read its output",
         )),
         "eval" => Some((
             "runs text as an expression, which can't be checked before the thread runs",

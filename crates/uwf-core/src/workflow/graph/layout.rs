@@ -22,10 +22,6 @@ const PORT: f64 = 11.0;
 /// How far a label beside the spine may extend into the next row. The lines there are further away.
 const INTO: f64 = 6.0;
 
-/// Gap left of the first column of a ledger, and gap between columns.
-const LEDGER_GAP: f64 = 36.0;
-const COLUMN_GAP: f64 = 20.0;
-
 /// An arrow.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ArrowPath {
@@ -45,8 +41,6 @@ pub(super) struct GraphLayout {
     pub(super) boxes: Vec<GraphRect>,
     /// The arrows, in the order of the drawing.
     pub(super) arrows: Vec<ArrowPath>,
-    /// Right ends of the columns of the ledger.
-    pub(super) columns: Vec<f64>,
     /// Total size, without a margin.
     pub(super) size: RectSize,
 }
@@ -66,8 +60,8 @@ struct GraphSpine {
     half: f64,
 }
 
-/// Lays out a graph. `boxes` are the sizes of its nodes, `labels` the sizes of its labels, `columns` the widths of its ledger.
-pub(super) fn layout(drawing: &GraphDrawing, boxes: &[RectSize], labels: &[RectSize], columns: &[f64]) -> GraphLayout {
+/// Lays out a graph. `boxes` are the sizes of its nodes, `labels` the sizes of its labels.
+pub(super) fn layout(drawing: &GraphDrawing, boxes: &[RectSize], labels: &[RectSize]) -> GraphLayout {
     let order = order(drawing);
     let mut rows = vec![0; order.len()];
     for (row, node) in order.iter().enumerate() {
@@ -87,11 +81,11 @@ pub(super) fn layout(drawing: &GraphDrawing, boxes: &[RectSize], labels: &[RectS
         heights: order.iter().map(|node| boxes[*node].height).collect(),
         half: boxes.iter().map(|size| size.width).fold(0.0, f64::max) / 2.0,
     };
-    spine.laid_out(order, &rows, columns)
+    spine.laid_out(order, &rows)
 }
 
 impl GraphSpine {
-    fn laid_out(&self, order: Vec<usize>, rows: &[usize], columns: &[f64]) -> GraphLayout {
+    fn laid_out(&self, order: Vec<usize>, rows: &[usize]) -> GraphLayout {
         let ports = [ArrowSide::Left, ArrowSide::Right].map(|side| self.ports(side));
         let tops = self.tops(&ports);
         let [left, right] = [ArrowSide::Left, ArrowSide::Right]
@@ -105,19 +99,13 @@ impl GraphSpine {
             let size = RectSize { width: 2.0 * self.half, height: self.heights[*row] };
             GraphRect { x: -self.half, y: tops[*row], size }
         });
-        let mut end = right.reach + LEDGER_GAP - COLUMN_GAP;
-        let columns = columns.iter().map(|width| {
-            end += COLUMN_GAP + width;
-            end
-        });
         let mut layout = GraphLayout {
             order,
             boxes: boxes.collect(),
             arrows: self.runs.iter().map(arrow).collect(),
-            columns: columns.collect(),
             size: RectSize::default(),
         };
-        layout.size.width = layout.columns.last().copied().unwrap_or(right.reach) + left.reach;
+        layout.size.width = right.reach + left.reach;
         layout.moved(left.reach);
         layout
     }
@@ -195,9 +183,6 @@ impl GraphLayout {
         for (x, y) in self.arrows.iter_mut().flat_map(|arrow| &mut arrow.points) {
             (*x, *y) = (*x + right, *y - top);
         }
-        for column in &mut self.columns {
-            *column += right;
-        }
     }
 }
 
@@ -231,7 +216,7 @@ mod tests {
         (widths, heights).prop_map(|(width, height)| RectSize { width: width.into(), height: height.into() })
     }
 
-    type Graph = (usize, Vec<(usize, usize)>, Vec<RectSize>, Vec<RectSize>, Vec<f64>);
+    type Graph = (usize, Vec<(usize, usize)>, Vec<RectSize>, Vec<RectSize>);
 
     fn graphs() -> impl Strategy<Value = Graph> {
         (2_usize..=42).prop_flat_map(|nodes| {
@@ -240,22 +225,17 @@ mod tests {
                 let boxes = proptest::collection::vec(size(60..200, 36..60), nodes);
                 let labels = prop_oneof![Just(RectSize::default()), size(10..220, 15..50)];
                 let labels = proptest::collection::vec(labels, edges.len());
-                let columns = proptest::collection::vec((10_u16..80).prop_map(f64::from), 0..5);
-                (Just(nodes), Just(edges.into_iter().collect()), boxes, labels, columns)
+                (Just(nodes), Just(edges.into_iter().collect()), boxes, labels)
             })
         })
     }
 
     proptest! {
         #[test]
-        fn nothing_covers_anything((nodes, edges, sizes, labels, columns) in graphs()) {
-            let layout = layout(&drawing(nodes, &edges), &sizes, &labels, &columns);
+        fn nothing_covers_anything((nodes, edges, sizes, labels) in graphs()) {
+            let layout = layout(&drawing(nodes, &edges), &sizes, &labels);
             let mut rects = layout.boxes.clone();
             rects.extend(layout.arrows.iter().map(|arrow| arrow.label).filter(|label| label.size != RectSize::default()));
-            for (end, width) in layout.columns.iter().zip(&columns) {
-                let cell = |row: &GraphRect| GraphRect { x: end - width, y: row.y, size: RectSize { width: *width, ..row.size } };
-                rects.extend(layout.boxes.iter().map(cell));
-            }
             for (at, one) in rects.iter().enumerate() {
                 prop_assert!(one.x >= 0.0 && one.y >= 0.0, "{one:?}");
                 prop_assert!(one.right() <= layout.size.width && one.bottom() <= layout.size.height, "{one:?}");
@@ -269,8 +249,8 @@ mod tests {
         }
 
         #[test]
-        fn arrows_connect_boxes_and_share_lanes_per_target((nodes, edges, sizes, labels, _) in graphs()) {
-            let layout = layout(&drawing(nodes, &edges), &sizes, &labels, &[]);
+        fn arrows_connect_boxes_and_share_lanes_per_target((nodes, edges, sizes, labels) in graphs()) {
+            let layout = layout(&drawing(nodes, &edges), &sizes, &labels);
             let touches = |node: usize, (x, y): Point| {
                 let rect = &layout.boxes[node];
                 rect.x <= x && x <= rect.right() && rect.y <= y && y <= rect.bottom()
@@ -290,7 +270,7 @@ mod tests {
     #[test]
     fn forward_is_straight_back_goes_left_skips_right() {
         let drawing = drawing(5, &[(0, 1), (1, 2), (2, 1), (3, 1), (2, 3), (3, 3), (1, 4), (2, 4), (3, 4)]);
-        let layout = layout(&drawing, &[BOX; 5], &[RectSize::default(); 9], &[]);
+        let layout = layout(&drawing, &[BOX; 5], &[RectSize::default(); 9]);
         assert!(layout.boxes.windows(2).all(|pair| pair[0].x == pair[1].x && pair[0].bottom() < pair[1].y));
         let sides: Vec<ArrowSide> = layout.arrows.iter().map(|arrow| arrow.side).collect();
         use ArrowSide::{Left, Right, Spine};

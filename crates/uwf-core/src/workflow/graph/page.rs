@@ -1,6 +1,4 @@
-//! Additions to the picture of a graph on a web page: links, and a ledger beside it.
-
-use std::collections::BTreeMap;
+//! Additions to the picture of a graph on a web page.
 
 /// The whole stylesheet of the pictures, for light and dark. A standalone picture contains it; a page serves it with its own styles.
 ///
@@ -17,7 +15,6 @@ use std::collections::BTreeMap;
 /// | `box`, `name`, `small` | in a node: its shape, its name, the text below the name |
 /// | `arrow`, `head`, `title`, `small` | in an edge: line, head, conditions, descriptions; `otherwise` beside `title`: no condition |
 /// | `hit` | in an edge that is a link: a broad invisible line that is easy to point at |
-/// | `ledger` | the ledger; `row` is the background of a row, `heading` and `cell` its texts, `total` beside `cell` the texts of `$END` |
 pub const GRAPH_CSS: &str = "\
 .graph text { font: 14px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328 }
 .graph .title { font-size: 12px; font-weight: 600 }
@@ -37,17 +34,14 @@ pub const GRAPH_CSS: &str = "\
 .graph .taken .arrow { stroke: #0969da; stroke-width: 2 }
 .graph .taken .head, .graph .taken .title { fill: #0969da }
 .graph .branch .box { fill: #fff; stroke: #8c959f; stroke-width: 1 }
-.graph .completed .box { stroke: #2da44e }
+.graph .completed .box, .graph .picked .box { stroke: #2da44e }
+.graph .picked .box { stroke-width: 2.5 }
 .graph .here .box { fill: #ddf4ff; stroke: #0969da; stroke-width: 2.5 }
 .graph .here .small { fill: #0550ae; font-weight: 600 }
 .graph .stuck .box, .graph .corrupt .box { fill: #ffebe9; stroke: #cf222e }
 .graph .stuck .small, .graph .corrupt .small { fill: #a40e26 }
 .graph .waiting .box, .graph .limited .box { fill: #fff8c5; stroke: #9a6700 }
 .graph .waiting .small, .graph .limited .small { fill: #7d4e00 }
-.graph .ledger text { font-size: 12px; font-variant-numeric: tabular-nums }
-.graph .ledger .heading { font-size: 11px; fill: #59636e }
-.graph .ledger .total { font-weight: 600 }
-.graph .row { fill: #f6f8fa }
 .graph a { cursor: pointer; outline: none }
 .graph a:hover .arrow, .graph a:focus-visible .arrow { stroke-width: 3 }
 .graph a:hover .box { stroke-width: 2.5 }
@@ -55,7 +49,7 @@ pub const GRAPH_CSS: &str = "\
 .graph a:hover text, .graph a:focus-visible text { text-decoration: underline }
 @media (prefers-color-scheme: dark) {
   .graph text { fill: #e6edf3 }
-  .graph .small, .graph .otherwise, .graph .idle text, .graph .ledger .heading { fill: #9198a1 }
+  .graph .small, .graph .otherwise, .graph .idle text { fill: #9198a1 }
   .graph .edge text { stroke: #0d1117 }
   .graph .page { fill: #0d1117 }
   .graph .box { fill: #161b22; stroke: #6e7681 }
@@ -74,7 +68,6 @@ pub const GRAPH_CSS: &str = "\
   .graph .stuck .small, .graph .corrupt .small { fill: #ff7b72 }
   .graph .waiting .box, .graph .limited .box { fill: #272115; stroke: #d29922 }
   .graph .waiting .small, .graph .limited .small { fill: #e3b341 }
-  .graph .row { fill: #151b23 }
   .graph a:focus-visible .box { stroke: #4493f8 }
 }
 ";
@@ -92,16 +85,4 @@ pub struct GraphOnPage<'p> {
     pub edge_href: &'p dyn Fn(&str, &str) -> Option<String>,
     /// A note about an arrow, by the nodes at its ends. It is added to the tooltip and to the accessible name.
     pub edge_note: &'p dyn Fn(&str, &str) -> Option<String>,
-    /// Figures beside the roles.
-    pub ledger: Option<&'p GraphLedger>,
-}
-
-/// Columns of short texts right of a graph, with a row for each role. With a ledger, the count of a role's steps is in the ledger instead
-/// of the role's box.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GraphLedger {
-    /// Headings of the columns, in the row of `$START`.
-    pub headings: Vec<String>,
-    /// The texts of each row, by the name of a role. The row of `$END` is for the totals.
-    pub rows: BTreeMap<String, Vec<String>>,
 }

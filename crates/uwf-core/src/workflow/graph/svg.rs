@@ -6,7 +6,7 @@ use super::branches::DrawnBranch;
 use super::lanes::ArrowSide;
 use super::layout::{ArrowPath, GraphLayout, layout};
 use super::measure::{GraphFont, GraphRect, Point, RectSize};
-use super::page::{GRAPH_CSS, GraphLedger, GraphOnPage};
+use super::page::{GRAPH_CSS, GraphOnPage};
 use super::path::{head, number, way};
 use super::{DrawnCondition, DrawnEdge, DrawnNode, DrawnTransition, GraphDrawing, shown};
 use crate::text::{ellipsize, one_line};
@@ -15,18 +15,14 @@ use crate::workflow::model::{END, START};
 /// Space around the picture.
 const MARGIN: f64 = 20.0;
 
-/// Longest name in a box or on an arrow, and longest text of a ledger, in characters. Tooltips have the full name.
+/// Longest name in a box or on an arrow, in characters. Tooltips have the full name.
 const NAME: usize = 32;
-const CELL: usize = 16;
 
 /// Space beside the text in a box, and above and below it.
 const PADDING: RectSize = RectSize { width: 18.0, height: 9.0 };
 
 /// Minimum width of a box.
 const LEAST_WIDTH: f64 = 104.0;
-
-/// How far the row of a role extends beyond the last column of a ledger.
-const ROW_END: f64 = 10.0;
 
 /// Height of a branch in the box of a group, and the space around it.
 const BRANCH: f64 = 20.0;
@@ -85,11 +81,10 @@ impl GraphDrawing {
     }
 
     fn picture(&self, page: Option<&GraphOnPage<'_>>) -> String {
-        let ledger = page.and_then(|page| page.ledger);
-        let boxes: Vec<RectSize> = self.nodes.iter().map(|node| box_size(node, ledger.is_some())).collect();
+        let boxes: Vec<RectSize> = self.nodes.iter().map(box_size).collect();
         let labels: Vec<ArrowLabel> = self.edges.iter().map(ArrowLabel::for_edge).collect();
         let sizes: Vec<RectSize> = labels.iter().map(ArrowLabel::size).collect();
-        let layout = layout(self, &boxes, &sizes, &ledger.map(column_widths).unwrap_or_default());
+        let layout = layout(self, &boxes, &sizes);
         SvgWriter { drawing: self, page, layout, labels, out: String::new() }.written()
     }
 }
@@ -102,9 +97,9 @@ fn name(node: &DrawnNode) -> String {
     short(shown(&node.name), NAME)
 }
 
-/// The text below the name in a box. If there is a ledger, it shows how often a role was played, so the box does not.
-fn below(node: &DrawnNode, has_ledger: bool) -> Option<String> {
-    let played = (node.played > 0 && !has_ledger).then(|| format!("{}×", node.played));
+/// The text below the name in a box: how often a role was played, and its state.
+fn below(node: &DrawnNode) -> Option<String> {
+    let played = (node.played > 0).then(|| format!("{}×", node.played));
     let state = node.state.as_deref().map(|state| short(state, NAME));
     let parts: Vec<String> = played.into_iter().chain(state).collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
@@ -120,8 +115,8 @@ fn is_terminal(node: &DrawnNode) -> bool {
     matches!(node.name.as_str(), START | END)
 }
 
-fn box_size(node: &DrawnNode, has_ledger: bool) -> RectSize {
-    let small = below(node, has_ledger);
+fn box_size(node: &DrawnNode) -> RectSize {
+    let small = below(node);
     let text =
         GraphFont::Name.width(&name(node)).max(small.as_deref().map_or(0.0, |small| GraphFont::Small.width(small)));
     let branches = node.branches.iter().map(|branch| GraphFont::Small.width(&branch.text) + 4.0 * BRANCH_SIDE);
@@ -140,21 +135,6 @@ fn branches_height(node: &DrawnNode) -> f64 {
         0 => 0.0,
         count => (BRANCH + BRANCH_GAP) * count as f64 + BRANCH_GAP,
     }
-}
-
-/// The texts of a row of a ledger. The row of `$START` has the headings.
-fn cells<'l>(ledger: &'l GraphLedger, node: &DrawnNode) -> impl Iterator<Item = String> + use<'l> {
-    let row = if node.name == START { Some(&ledger.headings) } else { ledger.rows.get(&node.name) };
-    row.into_iter().flatten().take(ledger.headings.len()).map(|text| short(text, CELL))
-}
-
-fn column_widths(ledger: &GraphLedger) -> Vec<f64> {
-    let width = |column: usize| {
-        let texts = std::iter::once(&ledger.headings).chain(ledger.rows.values()).filter_map(|row| row.get(column));
-        // A total is as wide as a heading.
-        texts.map(|text| GraphFont::Title.width(&short(text, CELL))).fold(0.0, f64::max)
-    };
-    (0..ledger.headings.len()).map(width).collect()
 }
 
 /// The classes of a branch: it looks like a node in the same state.
@@ -187,9 +167,6 @@ impl SvgWriter<'_> {
             }
         }
         self.line(&format!("<g transform=\"translate({MARGIN} {MARGIN})\">"));
-        if let Some(ledger) = self.page.and_then(|page| page.ledger) {
-            self.ledger(ledger);
-        }
         for node in self.layout.order.clone() {
             self.node(node);
         }
@@ -205,15 +182,10 @@ impl SvgWriter<'_> {
 
     fn node(&mut self, index: usize) {
         let node = &self.drawing.nodes[index];
-        let ledger = self.page.and_then(|page| page.ledger);
-        let small = below(node, ledger.is_some());
+        let small = below(node);
         let shown = name(node);
         let mut said = vec![shown.clone()];
         said.extend(small.clone());
-        if let Some(ledger) = ledger.filter(|_| node.name != START) {
-            let cells = cells(ledger, node).zip(&ledger.headings).filter(|(cell, _)| !cell.is_empty());
-            said.extend(cells.map(|(cell, heading)| format!("{} {cell}", short(heading, CELL))));
-        }
         let class = self.node_class(node);
         let href = self.page.and_then(|page| (page.node_href)(&node.name));
         let close = self.open(&class, &format!("node-{index}"), href.as_deref(), &said.join(", "));
@@ -328,31 +300,6 @@ impl SvgWriter<'_> {
             let middle = y + GraphFont::Title.line() + GraphFont::Small.line() * (at as f64 + 0.5);
             self.text("small", anchor, (x, middle + BASELINE), small);
         }
-    }
-
-    /// Hidden from screen readers, because the links of the roles have the same texts.
-    fn ledger(&mut self, ledger: &GraphLedger) {
-        self.line("<g class=\"ledger\" aria-hidden=\"true\">");
-        let columns = self.layout.columns.clone();
-        for (node, rect) in self.drawing.nodes.iter().zip(self.layout.boxes.clone()) {
-            let class = match node.name.as_str() {
-                START => "heading",
-                END => "cell total",
-                _ => "cell",
-            };
-            let has_row = node.name != START && (node.name != END || ledger.rows.contains_key(END));
-            if let Some(end) = columns.last().filter(|_| has_row) {
-                let [x, y, width, height] =
-                    [rect.middle().0, rect.y, end + ROW_END - rect.middle().0, rect.size.height].map(number);
-                self.line(&format!(
-                    "  <rect class=\"row\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{BOX_CORNER}\"/>"
-                ));
-            }
-            for (end, text) in columns.iter().zip(cells(ledger, node)) {
-                self.text(class, TextAnchor::End, (*end, rect.middle().1 + BASELINE), &text);
-            }
-        }
-        self.line("</g>");
     }
 
     /// Begins a link or a group. Returns its closing tag.

@@ -27,7 +27,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
                 let whole = format!("the condition `{name}`");
                 let last = sources.get(name.as_str()).cloned().unwrap_or_default();
                 let has_step = follows_only_roles(draft, name);
-                ExpressionCheck { draft, positions, whole, at, last, has_step, is_condition: true }
+                ExpressionCheck { draft, positions, whole, at, last, has_step, is_condition: true, copies: None }
                     .check(&compiled, problems);
             }
             Err(error) => rejected(draft, name, at, error, problems),

@@ -36,6 +36,8 @@ pub(super) struct ExpressionCheck<'d> {
     pub(super) has_step: bool,
     /// Whether it decides something, so that its result must change.
     pub(super) is_condition: bool,
+    /// Number of the copies of one of these roles that it picks from. Its steps are these copies, and their roles the numbers from 1.
+    pub(super) copies: Option<u64>,
 }
 
 impl ExpressionCheck<'_> {
@@ -57,9 +59,12 @@ impl ExpressionCheck<'_> {
             match &read.role {
                 // Already reported.
                 Some(role) if unknown.contains(role.as_str()) => {}
-                Some(role) => self.read_of(role, read, problems),
-                None => self.last.iter().for_each(|role| self.read_of(role, read, problems)),
+                Some(role) if self.copies.is_none() => self.read_of(role, read, problems),
+                _ => self.last.iter().for_each(|role| self.read_of(role, read, problems)),
             }
+        }
+        for read in expression.reads_of_any_step().iter().filter(|_| self.copies.is_some()) {
+            self.last.iter().for_each(|role| self.read_of(role, read, problems));
         }
         self.input_reads(expression, problems);
     }
@@ -105,7 +110,13 @@ impl ExpressionCheck<'_> {
         let compared: BTreeSet<&str> = compared.filter_map(|comparison| comparison.literal.as_str()).collect();
         let mut without_steps = BTreeSet::new();
         for role in compared {
-            let (is, hint) = if !self.draft.roles.contains_key(role) {
+            let (is, hint) = if let Some(copies) = self.copies {
+                if role.parse().is_ok_and(|number| (1..=copies).contains(&number)) {
+                    continue;
+                }
+                let hint = "the role of a step is the number of its copy here: `steps[output.done].role`".to_owned();
+                (format!("but its steps are the copies `1` to `{copies}`"), Some(hint))
+            } else if !self.draft.roles.contains_key(role) {
                 let hint = did_you_mean(role, self.draft.roles.keys().map(String::as_str));
                 ("which the workflow does not have".to_owned(), hint)
             } else if let Some(group) = self.draft.only_played_by(role) {
@@ -147,8 +158,8 @@ impl ExpressionCheck<'_> {
     fn comparison(&self, comparison: &LiteralComparison, problems: &mut ProblemCollector) {
         let ComparisonSubject::Field(read) = &comparison.what else { return };
         let roles: Vec<&str> = match &read.role {
-            Some(role) => vec![role],
-            None => self.last.iter().copied().collect(),
+            Some(role) if self.copies.is_none() => vec![role],
+            _ => self.last.iter().copied().collect(),
         };
         let mut why = None;
         for role in &roles {

@@ -1,11 +1,13 @@
 //! Checks the items of a group: the list that `each` gives, and the key that names them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::expressions::{ExpressionCheck, known_fields, roles_before};
 use super::schema_paths::{PathPossibility, can_have, descend};
 use crate::document::{ProblemCollector, SourcePositions, join};
-use crate::moderator::{CompiledCondition, FieldRead, ValueShape};
+use crate::moderator::{CompiledCondition, FieldRead, SourceField, ValueShape};
 use crate::workflow::model::{DraftSchema, WorkflowDraft};
 use crate::workflow::role_group::RoleGroup;
 use yaml_tree::TextPosition;
@@ -27,26 +29,57 @@ pub(super) fn check(
         Err(error) => return problems.error(BAD_GROUP, at, format!("`each` cannot be used: {error}"), None),
     };
     let last = roles_before(draft, name);
-    let sources = match compiled.source_field() {
-        Some(FieldRead { role: Some(role), path, .. }) => vec![(role.as_str(), path.as_slice())],
-        Some(FieldRead { role: None, path, .. }) => last.iter().map(|role| (*role, path.as_slice())).collect(),
-        None => Vec::new(),
-    };
+    let sources = item_sources(draft, compiled.source_field(), &last);
     let whole = format!("`each` of `{name}`");
-    ExpressionCheck { draft, positions, whole, at, last, has_step: false, is_condition: false }
+    ExpressionCheck { draft, positions, whole, at, last, has_step: false, is_condition: false, copies: None }
         .check(&compiled, problems);
     let items = ItemsCheck { name, each, at };
     items.form(compiled.shape(), problems);
-    for (source, path) in sources {
-        let Some(DraftSchema::Inline(schema)) = draft.roles.get(source).map(|role| &role.meta) else { continue };
-        if !items.values(schema, (source, path), compiled.shape(), problems) {
+    for source in &sources {
+        if !items.values(source, compiled.shape(), problems) {
             continue;
         }
-        items.length(schema, (source, path), problems);
+        items.length(source, problems);
         if let Some(key) = &group.key {
             let at = positions.value(&join(&role, "key"));
-            items.key(schema, (source, path), (key, at), problems);
+            items.key(source, (key, at), problems);
         }
+    }
+}
+
+/// A place that the items come from.
+struct ItemSource<'d> {
+    /// The schema of the whole output or input.
+    schema: &'d Value,
+    /// Names from there inwards.
+    path: &'d [String],
+    /// The place in words.
+    words: String,
+}
+
+/// The places that the items come from, if their schemas are known. `last` are the roles whose output the last step may have.
+fn item_sources<'d>(
+    draft: &'d WorkflowDraft,
+    field: Option<&'d SourceField>,
+    last: &BTreeSet<&'d str>,
+) -> Vec<ItemSource<'d>> {
+    let of_roles = |roles: Vec<&'d str>, path: &'d [String]| {
+        let source = |role: &'d str| {
+            let DraftSchema::Inline(schema) = &draft.roles.get(role)?.meta else { return None };
+            Some(ItemSource { schema, path, words: format!("`{}` of `{role}`", path.join(".")) })
+        };
+        roles.into_iter().filter_map(source).collect()
+    };
+    match field {
+        Some(SourceField::Output(FieldRead { role: Some(role), path, .. })) => of_roles(vec![role], path),
+        Some(SourceField::Output(FieldRead { role: None, path, .. })) => of_roles(last.iter().copied().collect(), path),
+        Some(SourceField::Input(path)) => match &draft.input {
+            Some(DraftSchema::Inline(schema)) => {
+                vec![ItemSource { schema, path, words: format!("`{}` of the input", path.join(".")) }]
+            }
+            _ => Vec::new(),
+        },
+        None => Vec::new(),
     }
 }
 
@@ -82,56 +115,45 @@ impl ItemsCheck<'_> {
     }
 
     /// Whether the schema of the items' source may have a list there; warns if not, or if the list is around it.
-    fn values(
-        &self,
-        schema: &Value,
-        (role, path): (&str, &[String]),
-        shape: ValueShape,
-        problems: &mut ProblemCollector,
-    ) -> bool {
+    fn values(&self, source: &ItemSource<'_>, shape: ValueShape, problems: &mut ProblemCollector) -> bool {
         // Brackets make a list of everything.
         if self.each.trim_start().starts_with('[') || shape != ValueShape::Unknown {
             return true;
         }
-        let of = |path: &[String]| descend(schema, path).unwrap_or_default();
-        let here = of(path);
+        let of = |path: &[String]| descend(source.schema, path).unwrap_or_default();
+        let here = of(source.path);
         if here.is_empty() || !here.iter().all(|schema| is_no_list(schema)) {
             return true;
         }
-        let is_mapped = (0..path.len()).any(|length| of(&path[..length]).iter().any(|schema| is_list(schema)));
+        let mut lengths = 0..source.path.len();
+        let is_mapped = lengths.any(|length| of(&source.path[..length]).iter().any(|above| is_list(above)));
         match is_mapped {
             true => self.single_item(problems),
-            false => self.no_list(&format!("`{}` of `{role}`", path.join(".")), problems),
+            false => self.no_list(&source.words, problems),
         }
         is_mapped
     }
 
     /// Warns of a list of any length.
-    fn length(&self, schema: &Value, (role, path): (&str, &[String]), problems: &mut ProblemCollector) {
-        let lists = descend(schema, path).unwrap_or_default();
+    fn length(&self, source: &ItemSource<'_>, problems: &mut ProblemCollector) {
+        let lists = descend(source.schema, source.path).unwrap_or_default();
         if lists.iter().any(|list| is_list(list) && list.get("maxItems").is_none()) {
-            let message = format!("`each` plays as many branches as `{}` of `{role}` has items", path.join("."));
+            let message = format!("`each` plays as many branches as {} has items", source.words);
             let hint = "limit them: `maxItems` in its schema".to_owned();
             problems.warning("unlimited-branches", self.at, message, Some(hint));
         }
     }
 
     /// Warns of a key that no item can have.
-    fn key(
-        &self,
-        schema: &Value,
-        (role, path): (&str, &[String]),
-        (key, at): (&str, TextPosition),
-        problems: &mut ProblemCollector,
-    ) {
-        let of_key: Vec<String> = path.iter().cloned().chain([key.to_owned()]).collect();
-        let items = format!("the items of `{}` of `{role}`", path.join("."));
-        match can_have(schema, &of_key) {
+    fn key(&self, source: &ItemSource<'_>, (key, at): (&str, TextPosition), problems: &mut ProblemCollector) {
+        let of_key: Vec<String> = source.path.iter().cloned().chain([key.to_owned()]).collect();
+        let items = format!("the items of {}", source.words);
+        match can_have(source.schema, &of_key) {
             PathPossibility::NoField { field, known } if field == key => {
                 let hint = known_fields(&field, &known);
                 problems.warning("impossible-key", at, format!("{items} have no `{key}`"), Some(hint));
             }
-            PathPossibility::NotAnObject { field } if path.last() == Some(&field) => {
+            PathPossibility::NotAnObject { field } if source.path.last() == Some(&field) => {
                 let hint = format!("leave `key` out, or let the items be objects with `{key}`");
                 problems.warning("impossible-key", at, format!("{items} have no keys"), Some(hint));
             }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::branch_paths;
+use super::expressions::ExpressionCheck;
 use super::group_items::{self, BAD_GROUP};
 use super::schema_paths::{PathPossibility, can_have};
 use super::transitions::{quoted, undefined_condition};
@@ -30,6 +32,7 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
         check.readers(problems);
         check.conditions(problems);
     }
+    branch_paths::check(draft, positions, problems);
 }
 
 /// Checks one group.
@@ -58,7 +61,8 @@ impl GroupCheck<'_> {
                 self.unknown_role((PLAY, at), &branch.role, problems);
             } else if self.plays_itself(&branch.role) {
                 let hint = Some(PLAYS_ITSELF.to_owned());
-                problems.error(BAD_GROUP, at, format!("the role `{name}` plays itself"), hint);
+                let through = if branch.role == name { String::new() } else { format!(" through `{}`", branch.role) };
+                problems.error(BAD_GROUP, at, format!("the role `{name}` plays itself{through}"), hint);
             }
         }
     }
@@ -139,6 +143,10 @@ impl GroupCheck<'_> {
             self.error("pick", format!("the role `{}` plays itself", self.name), Some(PLAYS_ITSELF), problems);
         } else if judge.more.play.is_some() {
             self.error("pick", format!("`pick` names the group `{pick}`"), Some("name a role that decides"), problems);
+        } else if judge.more.run.is_some() {
+            let message = format!("the output of the command `{pick}` has no `{WINNER}`, so it cannot pick a copy");
+            let hint = "name a role that answers, write an expression, or leave `pick` out: then a person picks";
+            self.error("pick", message, Some(hint), problems);
         } else if let DraftSchema::Inline(schema) = &judge.meta
             && can_have(schema, &[WINNER.to_owned()]) != PathPossibility::Possible
         {
@@ -148,13 +156,29 @@ impl GroupCheck<'_> {
     }
 
     fn pick_expression(&self, pick: &str, problems: &mut ProblemCollector) {
+        let at = self.position("pick");
         if is_word(pick) {
-            self.unknown_role(("pick", self.position("pick")), pick, problems);
-        } else if let Err(error) = CompiledCondition::compile(pick) {
-            let hint = did_you_mean(pick, self.draft.roles.keys().map(String::as_str));
-            let message = format!("`pick` is neither a role nor an expression: {error}");
-            self.error("pick", message, hint.as_deref(), problems);
+            return self.unknown_role(("pick", at), pick, problems);
         }
+        let compiled = match CompiledCondition::compile(pick) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                let hint = did_you_mean(pick, self.draft.roles.keys().map(String::as_str));
+                let message = format!("`pick` is neither a role nor an expression: {error}");
+                return self.error("pick", message, hint.as_deref(), problems);
+            }
+        };
+        let copies = self.group.copies.unwrap_or_default();
+        if pick.trim().parse().is_ok_and(|number: u64| !(1..=copies).contains(&number)) {
+            let message = format!("`pick` of `{}` names copy {}, and there are only {copies}", self.name, pick.trim());
+            return self.error("pick", message, None, problems);
+        }
+        let (draft, positions) = (self.draft, self.positions);
+        let whole = format!("`pick` of `{}`", self.name);
+        let last = self.group.roles.iter().map(|branch| branch.role.as_str()).collect();
+        let copies = Some(copies);
+        ExpressionCheck { draft, positions, whole, at, last, has_step: true, is_condition: false, copies }
+            .check(&compiled, problems);
     }
 
     fn files(&self, problems: &mut ProblemCollector) {

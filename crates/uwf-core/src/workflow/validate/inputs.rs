@@ -16,8 +16,17 @@ pub(super) fn check(draft: &WorkflowDraft, positions: &SourcePositions, problems
         match CompiledCondition::compile(expression) {
             Ok(compiled) => {
                 let last = roles_before(draft, role);
-                ExpressionCheck { draft, positions, whole, at, last, has_step: false, is_condition: false }
-                    .check(&compiled, problems);
+                ExpressionCheck {
+                    draft,
+                    positions,
+                    whole,
+                    at,
+                    last,
+                    has_step: false,
+                    is_condition: false,
+                    copies: None,
+                }
+                .check(&compiled, problems);
             }
             Err(error) => {
                 problems.error("bad-expression", at, format!("{whole} cannot be used: {error}"), None);

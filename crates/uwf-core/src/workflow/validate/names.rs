@@ -52,7 +52,7 @@ fn fault(name: &str) -> Option<String> {
     } else if name.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')) {
         Some("contains a control character".to_owned())
     } else if symbols > MAX_NAME {
-        Some(format!("has {symbols} symbols; at most {MAX_NAME} are possible"))
+        Some(format!("has {symbols} characters; the limit is {MAX_NAME}"))
     } else {
         None
     }

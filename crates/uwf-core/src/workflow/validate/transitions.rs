@@ -47,10 +47,10 @@ pub(super) fn undefined_condition(
     let listed = || (!draft.conditions.is_empty()).then(|| format!("conditions: {}", quoted(known())));
     let (message, hint) = match name {
         "true" => {
-            (", because a single word names a condition", Some("leave `condition` out: it always holds".to_owned()))
+            (": a single word is the name of a condition", Some("leave `condition` out: it always holds".to_owned()))
         }
         "false" => {
-            (", because a single word names a condition", Some("leave this out altogether: it never holds".to_owned()))
+            (": a single word is the name of a condition", Some("leave this out altogether: it never holds".to_owned()))
         }
         _ => ("", did_you_mean(name, known()).or_else(listed)),
     };

@@ -59,6 +59,20 @@ fn every_answer_of_the_corpus_is_read_right() {
 }
 
 #[test]
+fn text_beside_an_accepted_answer_is_the_same() {
+    let mut found = 0;
+    for case in cases() {
+        let Extraction::Found(read) = extract::read(&case.answer, AnswerForm::Frontmatter, &case.schema, &String::new)
+        else {
+            continue;
+        };
+        assert_eq!(extract::text_beside(&case.answer, &case.schema), Some(read.text()), "{}", case.name);
+        found += 1;
+    }
+    assert!(found >= MIN_CASES / 4, "{found} answers were accepted");
+}
+
+#[test]
 fn known_faults_are_still_there() {
     let mut changes = String::new();
     for case in cases() {

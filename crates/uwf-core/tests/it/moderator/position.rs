@@ -63,6 +63,6 @@ fn broken_workflow_is_reported_by_name() {
     );
     assert_eq!(
         error("writer"),
-        "the condition `broken` can't be used: `steps[`: Unexpected end of expression (S0207) at character 7"
+        "the condition `broken` can't be used: `steps[`: Unexpected end of expression (S0207, character 7)"
     );
 }

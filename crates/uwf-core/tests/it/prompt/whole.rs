@@ -65,7 +65,7 @@ fn prompt_in_a_resumed_session() {
 fn prompt_of_a_branch() {
     let (role, schema) = (role(), review_schema());
     let files = json!("src/login.rs");
-    let part = item_part(&BranchItem { position: 2, count: 3, name: "security", item: &files });
+    let part = item_part(&BranchItem { group: "reviews", position: 2, count: 3, name: "security", item: &files });
     let steps = [planned(), developed(2)];
     let parent = PromptInput { steps: steps.len(), ..input(&role, &schema) };
     let Ok(task) = branch_brief(&parent, &part, |at| Ok::<_, Infallible>(steps[at - 1].clone()));
@@ -117,6 +117,7 @@ fn prompt_of_a_substitute_with_a_reply() {
 fn worktree(files: impl IntoIterator<Item = String>) -> PromptWorkspace {
     let file = |path: String| WorkspaceFile { path, roles: vec!["planner".to_owned(), "developer".to_owned()] };
     PromptWorkspace::Worktree(PromptWorktree {
+        is_of_branch: false,
         branch: "uwf/01ARZ3NDEKTSV4RRFFQ69G5FAV".to_owned(),
         base: "0123456789abcdef0123456789abcdef01234567".to_owned(),
         files: WorkspaceFiles::Known(files.into_iter().map(file).collect()),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::Store;
-use uwf_core::workflow::{GRAPH_CSS, GraphCourse, GraphDrawing, GraphLedger, GraphOnPage, Transition, Workflow, check};
+use uwf_core::workflow::{GRAPH_CSS, GraphCourse, GraphDrawing, GraphOnPage, Transition, Workflow, check};
 
 const REVIEWED: &str = "\
 name: fix-issue
@@ -47,16 +47,7 @@ fn course(at: &str, state: &str) -> GraphCourse {
     GraphCourse { roles, at: at.to_owned(), state: state.to_owned(), ..GraphCourse::default() }
 }
 
-fn ledger() -> GraphLedger {
-    let row = |texts: [&str; 2]| texts.map(str::to_owned).to_vec();
-    let rows = [("developer", row(["2×", "1:48"])), ("reviewer", row(["2×", "<0:01"])), ("$END", row(["", "1:49"]))];
-    GraphLedger {
-        headings: row(["visits", "time"]),
-        rows: rows.map(|(name, row)| (name.to_owned(), row)).into_iter().collect(),
-    }
-}
-
-fn on_page(drawing: &GraphDrawing, ledger: Option<&GraphLedger>) -> String {
+fn on_page(drawing: &GraphDrawing) -> String {
     let node_href = |name: &str| (!name.starts_with('$')).then(|| format!("/roles?a=b&name={name}\"><script>"));
     let edge_href = |from: &str, to: &str| Some(format!("#{from}-{to}"));
     drawing.svg_for_page(&GraphOnPage {
@@ -65,7 +56,6 @@ fn on_page(drawing: &GraphDrawing, ledger: Option<&GraphLedger>) -> String {
         node_href: &node_href,
         edge_href: &edge_href,
         edge_note: &|_, _| None,
-        ledger,
     })
 }
 
@@ -121,7 +111,7 @@ fn standalone_svg_shows_path_and_state() {
 #[test]
 fn page_svg_links_roles_and_arrows_without_styles() {
     let drawing = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course("reviewer", "running")));
-    let svg = on_page(&drawing, None);
+    let svg = on_page(&drawing);
     let tags = tags(&svg);
     assert!(!tags.iter().any(|tag| tag.starts_with("style") || tag.starts_with("script") || tag.contains(" style=")));
     assert_eq!(
@@ -154,41 +144,16 @@ fn page_svg_links_roles_and_arrows_without_styles() {
 }
 
 #[test]
-fn ledger_is_shown_and_read_out_beside_roles() {
-    let drawing = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course("reviewer", "running")));
-    let svg = on_page(&drawing, Some(&ledger()));
-    let tags = tags(&svg);
-    let labels = values(&tags, "aria-label");
-    assert_eq!(
-        labels[1..5],
-        ["START", "developer, visits 2×, time 1:48", "reviewer, running, visits 2×, time &lt;0:01", "END, time 1:49"]
-    );
-    let cell = |text: &str| {
-        let line = svg.lines().find(|line| line.ends_with(&format!(">{text}</text>"))).expect(text);
-        let values = ["class", "x", "y"].map(|attribute| values(&[line], attribute)[0].to_owned());
-        (values[0].clone(), values[1].clone(), values[2].clone())
-    };
-    let (heading, first, total) = (cell("time"), cell("1:48"), cell("1:49"));
-    assert_eq!([heading.0, first.0, total.0], ["heading", "cell", "cell total"]);
-    assert!(heading.1 == first.1 && first.1 == total.1, "one column");
-    let name: f64 = cell("developer").2.parse().unwrap();
-    assert!((name - first.2.parse::<f64>().unwrap()).abs() < 2.0, "in the row of its role");
-    let rows = BTreeMap::from([("developer".to_owned(), vec!["x".repeat(200); 9])]);
-    let broad = on_page(&drawing, Some(&GraphLedger { rows, ..ledger() }));
-    assert_eq!(broad.matches(&format!(">{}…</text>", "x".repeat(16))).count(), 2, "{broad}");
-}
-
-#[test]
 fn every_class_of_a_picture_has_a_style() {
     let mut classes = BTreeSet::new();
     for (at, state) in [("reviewer", "stuck"), ("$END", "waiting"), ("$START", "limited"), ("developer", "corrupt")] {
         let drawing = GraphDrawing::from_workflow(&workflow(REVIEWED), Some(&course(at, state)));
-        for svg in [drawing.svg(), on_page(&drawing, Some(&ledger()))] {
+        for svg in [drawing.svg(), on_page(&drawing)] {
             classes.extend(values(&tags(&svg), "class").join(" ").split(' ').map(str::to_owned));
         }
     }
     // They look as every text does, or only say what others are in.
-    let groups = ["node", "name", "cell"];
+    let groups = ["node", "name"];
     let unstyled: Vec<&String> = classes
         .iter()
         .filter(|class| !GRAPH_CSS.contains(&format!(".{class} ")) && !groups.contains(&class.as_str()))
@@ -216,7 +181,7 @@ fn graphs_of_odd_shapes_are_drawn() {
     ];
     for shape in shapes {
         let drawing = GraphDrawing::from_workflow(&with_graph(shape), Some(&course("a", "not a class\"")));
-        for svg in [drawing.svg(), on_page(&drawing, Some(&ledger()))] {
+        for svg in [drawing.svg(), on_page(&drawing)] {
             tags(&svg);
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{shape:?}");
             assert!(svg.lines().all(|line| line.len() < 4000), "{shape:?}");

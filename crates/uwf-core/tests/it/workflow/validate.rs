@@ -37,7 +37,7 @@ graph:
     w.yaml:5:18: error[wrong-type]: `goal` must be a text, not a number
         put it in quotes: "5"
     w.yaml:7:3: warning[unused-condition]: no transition uses the condition `bad`
-    w.yaml:7:22: error[bad-condition]: the condition `bad` cannot be used: `((`: Unexpected end of expression (S0207) at character 3
+    w.yaml:7:22: error[bad-condition]: the condition `bad` cannot be used: `((`: Unexpected end of expression (S0207, character 3)
     w.yaml:9:3: error[no-start]: no transition leads from `$START`
         add `$START: [{role: …}]` with the first role
     w.yaml:9:22: error[unknown-role]: role `codr` is not defined
@@ -150,10 +150,10 @@ fn unknown_and_unused_conditions() {
 fn conditions_that_do_not_parse() {
     let graph = "conditions:\n  broken:\n    expression: '(('\n  empty: { expression: ' ' }\n  notApproved: { expression: 'steps[-1].output.ok = false' }\n  none: { description: d }\ngraph:\n  $START: [ { role: coder } ]\n  coder:\n    - { role: coder, condition: broken }\n    - { role: coder, condition: empty }\n    - { role: coder, condition: none }\n    - { role: planner, condition: not approved }\n    - { role: planner, condition: notApproved }\n    - { role: $END }\n  planner: [ { role: $END } ]\n";
     insta::assert_snapshot!(with_graph(graph), @r#"
-    w.yaml:7:17: error[bad-condition]: the condition `broken` cannot be used: `((`: Unexpected end of expression (S0207) at character 3
+    w.yaml:7:17: error[bad-condition]: the condition `broken` cannot be used: `((`: Unexpected end of expression (S0207, character 3)
     w.yaml:8:24: error[bad-condition]: the condition `empty` has an empty expression
     w.yaml:10:3: error[missing-key]: the condition `none` has no `expression`
-    w.yaml:17:35: error[bad-condition]: the condition `coder-to-planner` cannot be used: `not approved`: unexpected `approved` (S0201) at character 5
+    w.yaml:17:35: error[bad-condition]: the condition `coder-to-planner` cannot be used: `not approved`: unexpected `approved` (S0201, character 5)
         did you mean the condition `notApproved`?
     "#);
 }
@@ -162,8 +162,8 @@ fn conditions_that_do_not_parse() {
 fn conditions_that_are_not_pure_are_refused() {
     let graph = "conditions:\n  late: { expression: '$millis() > 5' }\ngraph:\n  $START: [ { role: coder } ]\n  coder: [ { role: planner, condition: late }, { role: $END } ]\n  planner: [ { role: $END } ]\n";
     insta::assert_snapshot!(with_graph(graph), @r"
-    w.yaml:6:23: error[bad-condition]: the condition `late` cannot be used: `$millis() > 5`: `$millis` reads the clock, and the same history must always give the same decision at character 1
-        let a role put the time into its output and read that
+    w.yaml:6:23: error[bad-condition]: the condition `late` cannot be used: `$millis() > 5`: `$millis` reads the clock, but a decision must depend on the recorded steps alone (character 1)
+        let a role put the time into its output, and read it there
     ");
 }
 
@@ -390,7 +390,7 @@ fn names_that_cannot_be() {
         names with `$` are reserved, and `$START` and `$END` (earlier `__start__`, `__end__`) are the ends of the graph
     w.yaml:5:3: error[bad-name]: the role name `` is empty
     w.yaml:6:3: error[bad-name]: the role name `-x` starts with `-` and would be read as an option
-    w.yaml:7:3: error[bad-name]: the role name `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx` has 65 symbols; at most 64 are possible
+    w.yaml:7:3: error[bad-name]: the role name `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx` has 65 characters; the limit is 64
     w.yaml:8:3: error[bad-name]: the role name `a\nb` contains a control character
     w.yaml:9:3: error[bad-name]: the role name ` a` starts or ends with white space
     w.yaml:11:3: error[reserved-name]: `$c` cannot be the name of a condition
@@ -473,7 +473,7 @@ graph:
         did you mean `dry`?
     w.yaml:5:72: error[wrong-type]: `n` must be a text, not a number
         put it in quotes: "3"
-    w.yaml:5:80: error[bad-expression]: `bad` in `with` of role `planner` cannot be used: `1 +`: Unexpected end of expression (S0207) at character 4
+    w.yaml:5:80: error[bad-expression]: `bad` in `with` of role `planner` cannot be used: `1 +`: Unexpected end of expression (S0207, character 4)
     w.yaml:6:20: warning[impossible-field]: the condition `dry` reads `start.input.dry.really`, but in the input nothing can be below `dry`
     "#);
     let with_input = |input: &str| {

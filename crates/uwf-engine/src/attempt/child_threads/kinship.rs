@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::settings::ThreadSettings;
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::root::home::Home;
 use crate::root::record;
+use crate::root::thread_branch::ThreadBranch;
 
 /// The parent of a thread and its place in a group.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -28,8 +28,7 @@ pub(crate) fn all(home: &Home, heads: &[(String, NodeHash)]) -> Result<BTreeMap<
     let Some(path) = home.claims_cache() else { return Ok(BTreeMap::new()) };
     let recent = home.config()?.lease().max(RECENT);
     let heads: HashMap<&str, NodeHash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
-    let mut listed = home.notes().notes(claim::KIND)?;
-    listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
+    let listed = listed_claims(home, &heads)?;
     let mut memory = ClaimCache::load(path);
     // The age of a claim shows whether its machine is running; the rest is in the claim.
     let may_be_at_work = |listed: &ListedNote, said: &ClaimVersion| said.over.is_none() && listed.age < recent;
@@ -54,6 +53,47 @@ pub(crate) fn all(home: &Home, heads: &[(String, NodeHash)]) -> Result<BTreeMap<
     }
     memory.save(home, &listed);
     Ok(all)
+}
+
+/// The lease of a running step on a shared store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldLease {
+    /// The machine that runs the step.
+    pub machine: String,
+    /// Time since the machine renewed it, by the clock of the store.
+    pub age: Duration,
+    /// How long it counts without a renewal. If it is older, its machine is gone, and the next step of its thread takes the step over.
+    pub lease: Duration,
+}
+
+/// The leases of all machines, this one included; none without a shared store.
+///
+/// # Errors
+/// Errors of the store.
+pub fn leases(home: &Home) -> Result<Vec<HeldLease>> {
+    let Some(path) = home.claims_cache() else { return Ok(Vec::new()) };
+    let heads = home.heads().list()?;
+    let heads: HashMap<&str, NodeHash> = heads.iter().map(|(name, head)| (name.as_str(), *head)).collect();
+    let memory = ClaimCache::load(path);
+    let is_over = |listed: &ListedNote| memory.matching_version(listed).is_some_and(|said| said.over.is_some());
+    let open: Vec<String> =
+        listed_claims(home, &heads)?.into_iter().filter(|it| !is_over(it)).map(|it| it.name).collect();
+    let notes = home.notes().read_notes(&open)?;
+    let held = notes.into_iter().filter_map(|(name, note)| {
+        let thread = claim::thread_of(&name)?;
+        let (attempt, claim) = Claim::with_attempt(&note, &thread)?;
+        let is_next = heads.get(thread.as_str()) == Some(&attempt.opened.expected_head);
+        let lease = claim.lease();
+        (attempt.closed.is_none() && is_next).then_some(HeldLease { machine: claim.machine, age: note.age, lease })
+    });
+    Ok(held.collect())
+}
+
+/// The claims on these threads.
+fn listed_claims(home: &Home, heads: &HashMap<&str, NodeHash>) -> Result<Vec<ListedNote>> {
+    let mut listed = home.notes().notes(claim::KIND)?;
+    listed.retain(|listed| listed.name.strip_prefix(claim::KIND).is_some_and(|thread| heads.contains_key(thread)));
+    Ok(listed)
 }
 
 enum ClaimSearch {

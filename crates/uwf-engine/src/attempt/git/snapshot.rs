@@ -3,15 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use uwf_core::text::ellipsize;
+use uwf_core::text::{ellipsize, one_line};
 
 use super::{GitRunner, failed, said};
 use crate::error::{Error, Result};
 use crate::root::inner_path::InnerPath;
 use crate::root::worktree::is_commit;
 
-/// Format of `git show` for a snapshot: its tree, then two trailers.
-const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)";
+/// Format of `git show` for a snapshot: its tree, then its trailers.
+const SHOWN: &str = "--format=%T%x00%(trailers:key=Uwf-Head,valueonly)%x00%(trailers:key=Uwf-Directory,valueonly)%x00%(trailers:key=Uwf-Branch,valueonly)%x00%(trailers:key=Uwf-Left-Out,valueonly)";
 
 /// Format of `git log -z` for the snapshots of steps: an empty part, the title, and a trailer.
 const LISTED: &str = "--format=%x00%s%x00%(trailers:key=Uwf-Step,valueonly)";
@@ -50,6 +50,13 @@ pub(crate) struct SnapshotTree {
     pub(crate) left_out: Option<String>,
 }
 
+impl SnapshotTree {
+    /// Why some files are missing, in one line.
+    pub(crate) fn left_out_line(&self) -> Option<String> {
+        self.left_out.as_deref().map(|why| one_line(why.trim()))
+    }
+}
+
 /// A commit that holds files, with its parsed parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SnapshotCommit {
@@ -61,6 +68,10 @@ pub(crate) struct SnapshotCommit {
     pub(crate) head: String,
     /// The working directory below the top; empty for the top.
     pub(crate) directory: InnerPath,
+    /// The git branch that was checked out, if the snapshot has it.
+    pub(crate) branch: Option<String>,
+    /// Why some files are missing, in one line, if the snapshot has it.
+    pub(crate) left_out: Option<String>,
 }
 
 impl GitRunner<'_> {
@@ -95,8 +106,20 @@ impl GitRunner<'_> {
     /// Repositories in the index that the commit lacks, without submodules. For a repository, git keeps the id of a
     /// commit and no files.
     pub(crate) fn new_repositories(&self) -> Result<Vec<String>> {
-        let args =
-            ["diff", "--cached", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", "-z", "HEAD"];
+        // Without a commit it compares with no files.
+        let compare = ["diff", "--cached", "--ignore-submodules=none"];
+        self.repositories_in(&compare, ["--file", ".gitmodules"])
+    }
+
+    /// Repositories in a tree that an earlier tree lacks, without submodules.
+    pub(crate) fn repositories_between(&self, earlier: &str, tree: &str) -> Result<Vec<String>> {
+        self.repositories_in(&["diff-tree", "-r", earlier, tree], ["--blob", &format!("{tree}:.gitmodules")])
+    }
+
+    /// Repositories that a comparison shows as new, without submodules. `modules` are the options of `git config` that name the file with
+    /// the submodules.
+    fn repositories_in(&self, compare: &[&str], [option, modules]: [&str; 2]) -> Result<Vec<String>> {
+        let args = compare.iter().chain(&["--raw", "--no-renames", "--no-abbrev", "-z"]).copied();
         let listed = self.text("look for repositories in the worktree", args)?;
         let mut parts = listed.split_terminator('\0');
         let mut found = Vec::new();
@@ -108,12 +131,14 @@ impl GitRunner<'_> {
                 found.push(path.to_owned());
             }
         }
-        let is_submodule = |path: &String| {
-            let declared = ["config", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"];
-            let listed = self.output(declared).map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-            listed.is_ok_and(|listed| listed.lines().any(|line| line.split_once(' ').is_some_and(|(_, at)| at == path)))
-        };
-        found.retain(|path| !is_submodule(path));
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let declared = ["config", option, modules, "--get-regexp", r"^submodule\..*\.path$"];
+        let listed = self.output(declared).map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        let listed = listed.unwrap_or_default();
+        let submodules: Vec<&str> = listed.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+        found.retain(|path| !submodules.contains(&path.as_str()));
         Ok(found)
     }
 
@@ -149,13 +174,14 @@ impl GitRunner<'_> {
         let shown = self.text("look at recorded files", ["show", "--no-patch", SHOWN, &commit])?;
         let mut parts = shown.split('\0').map(str::trim);
         let mut part = || parts.next().unwrap_or_default().to_owned();
-        let (tree, head, directory) = (part(), part(), part());
+        let (tree, head, directory, branch, left_out) = (part(), part(), part(), part(), part());
         let head = if head.is_empty() { commit.clone() } else { head };
         if !is_commit(&head) {
             return Err(strange(&commit, &head));
         }
         let directory = InnerPath::try_from(PathBuf::from(&directory)).map_err(|_| strange(&commit, &directory))?;
-        Ok(SnapshotCommit { commit, tree, head, directory })
+        let [branch, left_out] = [branch, left_out].map(|text| Some(text).filter(|text| !text.is_empty()));
+        Ok(SnapshotCommit { commit, tree, head, directory, branch, left_out })
     }
 
     /// The changes of the steps whose snapshots are between two commits, oldest first.

@@ -17,14 +17,15 @@ impl GitRunner<'_> {
         self.run("make a git worktree", args.into_iter().chain([dir.as_os_str(), OsStr::new(commit)])).map(drop)
     }
 
-    /// Points a branch to a commit, and puts the working tree on the branch. Writes no file of the working tree.
+    /// Points a branch to a commit, and puts the working tree on the branch. Writes no file of the working tree. The branch moves last: if
+    /// a call is killed, the next one still finds the branch elsewhere, and repeats it.
     pub(crate) fn be_on(&self, branch: &str, commit: &str) -> Result<()> {
         let name = format!("refs/heads/{branch}");
-        self.update_ref(&name, commit)?;
-        self.run("move the worktree to its branch", ["symbolic-ref", "HEAD", &name])?;
         // The next look at the files compares their contents. Don't run `update-index --refresh` here, because it would
         // do so with filters.
-        self.run("move the worktree to its branch", ["read-tree", "--reset", commit]).map(drop)
+        self.run("move the worktree to its branch", ["read-tree", "--reset", commit])?;
+        self.run("move the worktree to its branch", ["symbolic-ref", "HEAD", &name])?;
+        self.update_ref(&name, commit)
     }
 
     /// Moves what is checked out from one commit to a later one, and sets the index to it. Writes no file of the working tree. `false` if

@@ -15,7 +15,7 @@ use uwf_core::node::TokenCounts;
 use super::{LiveTraceLine, MAX_BYTES, MAX_TURNS, StoredTurn};
 use crate::attempt::recorded::AttemptOutputFiles;
 use crate::attempt::turns::{AgentToolCall, AgentTurn};
-use crate::root::file_sign::{self, FileSign};
+use crate::root::file_sign::FileSign;
 
 /// Beginning of a line with a text.
 const TEXT: &[u8] = br#"{"text":"#;
@@ -36,7 +36,7 @@ type SeenTurn = StoredTurn<IgnoredAny>;
 #[derive(Debug, Default)]
 pub(crate) struct LiveTraceFollower {
     /// Signs of the two files at the last look.
-    signs: Option<[FileSign; 2]>,
+    signs: Option<[Option<FileSign>; 2]>,
     /// Bytes read of the trace, in whole lines.
     read: u64,
     /// The last bytes that were read.
@@ -71,7 +71,7 @@ pub(crate) struct LiveTraceTexts<'f> {
 impl LiveTraceFollower {
     /// Reads the turns since the last call; `None` if the files are unchanged. Skips incomplete and unknown lines.
     pub(crate) fn read_new_turns(&mut self, files: &AttemptOutputFiles) -> Option<LiveTraceUpdate<'_>> {
-        let signs = [&files.trace, &files.turn].map(|path| file_sign::read_file_sign(path));
+        let signs = [&files.trace, &files.turn].map(|path| FileSign::from_file(path));
         if self.signs.replace(signs) == Some(signs) {
             return None;
         }

@@ -9,7 +9,7 @@ use super::lines::{
 use super::output::size;
 use super::{AttemptOutputFiles, is_of_this_boot};
 use crate::attempt::agents::HUMAN;
-use crate::error::{AtPath, ErrorKind, Result};
+use crate::error::{AtPath, Error, ErrorKind, Result};
 use crate::root::home::Home;
 
 /// How many times processes may end without an error while reading a kept answer before its agent runs again: the
@@ -50,6 +50,20 @@ impl RecordedAttempt {
             closed: None,
             replied: None,
         }
+    }
+
+    /// Why it has no result: the error that its agent process gave up with, or the reason of its end.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        if let Some(gave_up) = &self.gave_up {
+            return Some(gave_up.to_error());
+        }
+        let closed = self.closed.as_ref()?;
+        let error = Error::agent_failed(closed.error.clone()?);
+        Some(match closed.failure {
+            Some(failure) => error.with_failure(failure),
+            None => error,
+        })
     }
 
     /// This attempt with one more line applied; lines of other attempts are ignored.

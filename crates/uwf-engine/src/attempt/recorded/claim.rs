@@ -235,7 +235,7 @@ fn try_update_from_record(home: &Home, thread: &ThreadId) -> Result<()> {
 /// The error when another machine claimed the next step first, without an attempt in its claim.
 pub(crate) fn moved(thread: &ThreadId) -> Error {
     Error::busy(format!("another machine took the next step of thread {thread} in this moment"))
-        .hint("look at it with `uwf thread show`, then try again")
+        .hint(format!("look at it with `uwf thread show {thread}`, then try again"))
 }
 
 /// Writes a reply into the claim of its attempt before it is recorded: if people on two machines reply at the same

@@ -40,6 +40,7 @@ impl AttemptFailure {
             until: is_limit.then(|| end.unwrap_or_else(|| now.saturating_add(millis(UNKNOWN_LIMIT)))),
             is_assumed: is_limit && end.is_none(),
             is_for_all_tasks: notice.is_for_all_tasks,
+            is_silent: false,
         }
     }
 
@@ -127,6 +128,18 @@ impl Error {
     #[must_use]
     pub fn retry_hint(thread: &str) -> String {
         format!("`uwf thread retry {thread}` repeats the step; `--agent NAME` lets another agent play it")
+    }
+
+    /// The hint for a person about a thread whose worktree could not be prepared.
+    #[must_use]
+    pub fn preparation_hint(thread: &str) -> String {
+        format!("`uwf thread retry {thread}` then runs all commands again; no agent was run")
+    }
+
+    /// The hint for a person about a thread whose role is a command that failed.
+    #[must_use]
+    pub fn command_hint(thread: &str) -> String {
+        format!("`uwf thread retry {thread}` runs the command again; a changed `run` needs a new thread")
     }
 }
 

@@ -10,10 +10,10 @@ use uwf_core::number;
 use uwf_core::thread::ThreadId;
 
 use crate::attempt::agents::{self, AgentSpec};
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::attempt_variable::ATTEMPT_ARGUMENT;
 use crate::error::{AttemptFailure, Error, ErrorKind, SentError};
 use crate::root::record;
+use crate::root::thread_branch::ThreadBranch;
 use crate::root::{history, ids};
 use crate::thread::digest::ThreadDigest;
 
@@ -108,6 +108,9 @@ pub struct AttemptOpening {
     /// The branch of a group that the thread is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<ThreadBranch>,
+    /// The list to which a group hands over the threads of its branches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branches_to: Option<PathBuf>,
     /// Digest of the thread at `expected_head`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<ThreadDigest>,

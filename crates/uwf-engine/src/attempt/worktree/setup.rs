@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use durable_files::regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uwf_core::text::first_names;
 
 use crate::attempt::git::own_dir;
 use crate::attempt::worktree::includes::IncludedFiles;
@@ -39,7 +40,14 @@ pub struct WorktreeSetup {
     /// File with their output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
+    /// Whether the project's configuration is ignored there: the committed one is not trusted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignores_config: bool,
 }
+
+/// The warning about an ignored configuration.
+const IGNORED_CONFIG: &str = "the committed `.workflows/config.yaml` is not trusted, so the worktree ignores it: commit the version that you \
+                              trusted, or trust the committed one with `uwf config trust`";
 
 impl WorktreeSetup {
     pub(crate) fn new(included: &IncludedFiles) -> WorktreeSetup {
@@ -54,17 +62,25 @@ impl WorktreeSetup {
 
     /// Whether nothing was to be done.
     pub(crate) fn is_empty(&self) -> bool {
-        self.copied.is_empty() && self.skipped.is_empty() && self.prepared.is_empty()
+        self.copied.is_empty() && self.skipped.is_empty() && self.prepared.is_empty() && !self.ignores_config
     }
 
     /// Sentences about what was done, for a person.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.copied.is_empty() {
-            lines.push(format!("copied {} from {} into the worktree", few(&self.copied), self.from.display()));
+            lines.push(format!(
+                "copied {} from {} into the worktree",
+                first_names(&self.copied, NAMED),
+                self.from.display()
+            ));
         }
         if let Some(output) = &self.output {
-            lines.push(format!("prepared the worktree with {}, output in {}", few(&self.commands()), output.display()));
+            lines.push(format!(
+                "prepared the worktree with {}, output in {}",
+                first_names(&self.commands(), NAMED),
+                output.display()
+            ));
         }
         lines
     }
@@ -73,12 +89,14 @@ impl WorktreeSetup {
         self.prepared.iter().map(|command| format!("`{command}`")).collect()
     }
 
-    /// Sentences about files that were not copied, for a person.
+    /// Sentences about files that were not copied and an ignored configuration, for a person.
     pub fn warnings(&self) -> Vec<String> {
         let not_copied = |skipped: &String| format!("`.worktreeinclude` names a file that was not copied: {skipped}");
         let more = self.skipped.len().saturating_sub(NAMED);
         let and_more = (more > 0).then(|| format!("and {more} more files were not copied"));
-        self.skipped.iter().take(NAMED).map(not_copied).chain(and_more).collect()
+        // The same text for each branch of a group, which is said once.
+        let ignored = self.ignores_config.then(|| IGNORED_CONFIG.to_owned());
+        self.skipped.iter().take(NAMED).map(not_copied).chain(and_more).chain(ignored).collect()
     }
 }
 
@@ -88,23 +106,18 @@ pub(crate) fn lines_about_all(all: &[WorktreeSetup]) -> Vec<String> {
     let worktrees = if all.len() == 1 { "1 worktree" } else { &format!("{} worktrees", all.len()) };
     let mut lines = Vec::new();
     if !first.copied.is_empty() {
-        lines.push(format!("copied {} from {} into {worktrees}", few(&first.copied), first.from.display()));
+        lines.push(format!(
+            "copied {} from {} into {worktrees}",
+            first_names(&first.copied, NAMED),
+            first.from.display()
+        ));
     }
     if let Some(output) = &first.output {
         let more = if all.len() == 1 { String::new() } else { format!(" and {} more", all.len() - 1) };
-        let commands = few(&first.commands());
+        let commands = first_names(&first.commands(), NAMED);
         lines.push(format!("prepared {worktrees} with {commands}, output in {}{more}", output.display()));
     }
     lines
-}
-
-/// The first names of a list, and how many follow.
-fn few(names: &[String]) -> String {
-    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// The file that says that a worktree was set up; `None` if its repository does not list the worktree.

@@ -102,6 +102,11 @@ impl Home {
         self.root.join("deliveries.lock")
     }
 
+    /// Lock of the delivery that is giving its answer.
+    pub(crate) fn answers_lock(&self) -> PathBuf {
+        self.root.join("answers.lock")
+    }
+
     /// The note of a delivery.
     pub(crate) fn delivery_file(&self, delivery: &ThreadId) -> PathBuf {
         self.deliveries_dir().join(format!("{delivery}.json"))
@@ -240,12 +245,22 @@ impl Home {
 
     /// Cached heads of many active threads.
     pub fn active_heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("active-heads-2")
+        self.cache_dir().join("active-heads-3")
     }
 
     /// Cached heads of many finished threads.
     pub(crate) fn finished_heads_cache(&self) -> PathBuf {
-        self.cache_dir().join("finished-heads-2")
+        self.cache_dir().join("finished-heads-3")
+    }
+
+    /// Cached labels and places of many threads.
+    pub(crate) fn recorded_facts_cache(&self) -> PathBuf {
+        self.cache_dir().join("recorded-facts")
+    }
+
+    /// Cached chains of many active threads, for examinations.
+    pub(crate) fn read_chains_cache(&self) -> PathBuf {
+        self.cache_dir().join("read-chains")
     }
 
     /// Cached claims of a shared store; `None` without one.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use durable_files::FileLock;
-use json_cas::DamagedPack;
+use json_cas::{DamagedPack, NodeHash};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use uwf_core::thread::ThreadId;
 use uwf_platform::host;
 
-use super::{DoctorFinding, DoctorMode, counted};
+use super::{DoctorFinding, DoctorMode, RootExam, StoredNodes, counted};
 use crate::error::{AtPath, Error, Result};
 use crate::root::env_file;
 use crate::root::home::Home;
@@ -22,18 +22,21 @@ pub(super) const LEFTOVER_AGE: Duration = Duration::from_hours(1);
 /// How long a lock of the whole root may be held: writers need milliseconds.
 const LONG_HOLD: Duration = Duration::from_secs(1);
 
+/// Files of nodes that are measured; more are estimated.
+const MEASURED: usize = 10_000;
+
 /// Free bytes below which the next agent's output may not fit.
 const LITTLE_SPACE: u64 = 256 << 20;
 
 /// Whether the root exists, is writable, and is on a local disk.
-pub(super) fn root(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn root(RootExam { home, mode, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let root = home.root();
     if !home.exists()? {
         let message =
             format!("{} does not exist yet; the first command that stores something makes it", root.display());
         return Ok(vec![DoctorFinding::ok("storage", message)]);
     }
-    let how = match writable(root, remedy) {
+    let how = match writable(root, *mode) {
         Ok(how) => how,
         Err(error) => return Ok(vec![DoctorFinding::of_error("storage", &Error::file("write to", root, error))]),
     };
@@ -61,23 +64,23 @@ pub(super) fn root(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>
 }
 
 /// How uwf knows that the root is writable. Only an attempt to write shows a full disk, for example.
-fn writable(root: &Path, remedy: DoctorMode) -> std::io::Result<&'static str> {
-    match remedy {
+fn writable(root: &Path, mode: DoctorMode) -> std::io::Result<&'static str> {
+    match mode {
         DoctorMode::Read => {
             accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
             Ok("has permissions to be written (not tried)")
         }
         DoctorMode::Tell | DoctorMode::Apply => {
-            let made = tempfile::Builder::new().prefix(durable_files::TEMP_PREFIX).tempfile_in(root);
-            // The error of tempfile names its path itself.
-            made.map_err(|error| std::io::Error::from(error.kind()))?;
+            // It has no name: `leftovers`, which runs beside this check, would count it where the clock is wrong. The
+            // error of tempfile names its path itself.
+            tempfile::tempfile_in(root).map_err(|error| std::io::Error::from(error.kind()))?;
             Ok("can be written")
         }
     }
 }
 
 /// Whether uwf can read `.env`, and whether others can.
-pub(super) fn env_file(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn env_file(RootExam { home, mode, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let path = home.env_file();
     if !path.exists() {
         return Ok(vec![DoctorFinding::ok("env-file", ".env does not exist; keys come from the environment")]);
@@ -87,7 +90,7 @@ pub(super) fn env_file(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFind
     if !env_file::is_open_to_others(&path)? {
         return Ok(vec![DoctorFinding::ok("env-file", format!("{summary} and is readable by its owner only"))]);
     }
-    match remedy {
+    match mode {
         DoctorMode::Apply => {
             env_file::protect(&path)?;
             Ok(vec![DoctorFinding::ok(
@@ -103,23 +106,15 @@ pub(super) fn env_file(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFind
 }
 
 /// Number and size of the nodes, and whether packs are readable.
-pub(super) fn store(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
-    let nodes = home.store().objects().list_readable()?.len();
-    let size_of = |dir| {
-        let files = std::fs::read_dir(dir).ok()?.flatten().filter_map(|file| file.metadata().ok());
-        Some(files.filter(std::fs::Metadata::is_file).map(|file| file.len()).sum::<u64>())
-    };
-    // Nothing is stored yet, or nodes are stored elsewhere.
-    let size = size_of(home.objects_dir()).map_or_else(String::new, |files| {
-        format!(", {}", bytes(files + size_of(home.packs_dir()).unwrap_or_default()))
-    });
-    let mut findings = vec![match nodes {
+pub(super) fn store(exam: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
+    let stored = exam.stored()?;
+    let StoredNodes { nodes, damaged } = &*stored;
+    let size = size(exam.home, nodes);
+    let mut findings = vec![match nodes.len() {
         0 => DoctorFinding::ok("store", "no node is stored yet"),
-        nodes => DoctorFinding::ok("store", format!("{}{size}", counted(nodes, "node"))),
+        count => DoctorFinding::ok("store", format!("{}{size}", counted(count, "node"))),
     }];
-    // Nodes that are stored elsewhere are in no packs.
-    let damaged = home.files().map_or(Ok(Vec::new()), json_cas::FsObjects::damaged_packs)?;
-    findings.extend(damaged.into_iter().map(|DamagedPack { path, reason }| {
+    findings.extend(damaged.iter().map(|DamagedPack { path, reason }| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         DoctorFinding::fail("packs", format!("the pack {}: {reason}", path.display())).hint(format!(
             "restore it from a backup; without a backup, `uwf pack --forget {name}` gives it up, and `uwf cas verify` \
@@ -129,11 +124,25 @@ pub(super) fn store(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
     Ok(findings)
 }
 
+/// The size of the nodes in files and packs; empty if they are stored elsewhere. The size of many files is estimated from some of them:
+/// hashes are a random order.
+fn size(home: &Home, nodes: &[NodeHash]) -> String {
+    let Ok(files) = home.files() else { return String::new() };
+    let packs = std::fs::read_dir(home.packs_dir()).into_iter().flatten().flatten();
+    let packs = packs.filter_map(|file| file.metadata().ok()).filter(std::fs::Metadata::is_file);
+    let packed: u64 = packs.map(|pack| pack.len()).sum();
+    let stride = nodes.len().div_ceil(MEASURED).max(1);
+    // A node in a pack has no file.
+    let measured = nodes.iter().step_by(stride).filter_map(|node| files.path(*node).metadata().ok());
+    let size = packed + measured.map(|file| file.len()).sum::<u64>() * stride as u64;
+    format!(", {}{}", if stride > 1 { "about " } else { "" }, bytes(size))
+}
+
 /// Temporary files of dead processes.
-pub(super) fn leftovers(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn leftovers(RootExam { home, mode, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let dirs = home.dirs_with_temporary_files();
     let dirs: Vec<_> = dirs.iter().filter(|dir| dir.is_dir()).collect();
-    if remedy == DoctorMode::Apply {
+    if *mode == DoctorMode::Apply {
         let mut removed = 0;
         for dir in &dirs {
             removed += durable_files::remove_leftovers(dir, LEFTOVER_AGE)?;
@@ -155,7 +164,7 @@ pub(super) fn leftovers(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFin
 
 /// Locks that a process holds for too long. The system frees the locks of a dead process, so the holder is alive and hangs. A thread's
 /// keeper may hold the lock of its thread.
-pub(super) fn locks(home: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn locks(RootExam { home, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let mut findings = Vec::new();
     for path in [home.heads_lock(), home.registry_lock(), home.config_lock()] {
         if lasts(|| FileLock::is_held(&path).map_err(Error::from))? {

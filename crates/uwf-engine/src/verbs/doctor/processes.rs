@@ -9,7 +9,7 @@ use uwf_core::thread::ThreadId;
 use uwf_platform::host;
 
 use super::files::thread_ids;
-use super::{DoctorFinding, DoctorMode, counted};
+use super::{DoctorFinding, DoctorMode, RootExam, counted};
 use crate::attempt::child_threads::{self, MAX_ANCESTORS};
 use crate::attempt::leftover;
 use crate::attempt::processes::{self, AttemptTrail};
@@ -30,7 +30,7 @@ struct OrphanAttempt {
 }
 
 /// Promises that uwf keeps on Linux and can't keep on this system.
-pub(super) fn platform(_: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn platform(_: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let weaknesses = host().weaknesses();
     let system = (!weaknesses.is_empty()).then(|| DoctorFinding::ok("platform", host().name()));
     let weaker = weaknesses.iter().map(|weakness| DoctorFinding::ok("platform", *weakness));
@@ -38,13 +38,13 @@ pub(super) fn platform(_: &Home, _: DoctorMode) -> Result<Vec<DoctorFinding>> {
 }
 
 /// Processes of this root's attempts whose keeper is gone. They still cost money.
-pub(super) fn orphans(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn orphans(RootExam { home, mode, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let found = if host().shows_environments() { orphaned(home)? } else { orphaned_by_record(home)? };
     let count: usize = found.iter().map(|orphaned| orphaned.processes.len()).sum();
     let Some(first) = found.first() else {
         return Ok(vec![DoctorFinding::ok("orphans", "no orphaned agents")]);
     };
-    if remedy != DoctorMode::Apply {
+    if *mode != DoctorMode::Apply {
         let named = first.processes.iter().take(NAMED).map(u32::to_string).collect::<Vec<_>>().join(", ");
         let (attempts, thread) = (counted(found.len(), "attempt"), &first.thread);
         let message = match count {

@@ -1,17 +1,21 @@
 //! Checks of the thread index, of attempts and of marks.
 
-use json_cas::NodeHash;
+use std::collections::HashSet;
+use std::panic::resume_unwind;
+use std::thread;
+
+use uwf_core::text::first_names;
 use uwf_core::thread::ThreadId;
 
+use super::chains::ChainCheck;
 use super::files::LEFTOVER_AGE;
-use super::{DoctorFinding, DoctorMode, counted};
+use super::{DoctorFinding, DoctorMode, RootExam, counted};
 use crate::attempt::recorded::{self as records, ThreadRecord};
 use crate::attempt::settings::{self, ThreadSettings};
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::root::marks::{self, ThreadMark};
 use crate::root::{history, lock};
-use crate::thread::load::Thread;
 use crate::thread::state::ThreadState;
 use crate::verbs::recover;
 use crate::verbs::start::new_thread;
@@ -21,55 +25,67 @@ use crate::views::list::{self, ThreadFilter, ThreadRow};
 const NAMED: usize = 3;
 
 /// Whether index, history and the threads in them are readable.
-pub(super) fn index(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn index(exam: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
+    let home = exam.home;
     let rows = list::list(home, &ThreadFilter::default())?.rows;
-    let finished = history::all(home)?.len();
+    let finished = history::all(home)?;
     let problems = home.journal().records()?.problems;
-    let mut findings =
-        vec![DoctorFinding::ok("threads", format!("{}, {finished} finished", counted(rows.len(), "active thread")))];
+    let counts = format!("{}, {} finished", counted(rows.len(), "active thread"), finished.len());
+    let mut findings = vec![DoctorFinding::ok("threads", counts)];
     if let Some(first) = problems.first() {
         let message = format!("history.jsonl has {}: {first}", counted(problems.len(), "unreadable line"));
         findings.push(
             DoctorFinding::warn("threads", message).hint("the other lines are read; repair it or remove those lines"),
         );
     }
-    findings.extend(never_begun(home, remedy)?);
-    let missing: Vec<String> = recover::missing(home)?.iter().map(ThreadId::to_string).collect();
-    if !missing.is_empty() {
-        let threads = counted(missing.len(), "thread");
-        let message =
-            format!("{threads} with records on this machine, but in neither index nor history: {}", named(&missing));
-        findings.push(DoctorFinding::warn("threads", message).hint("`uwf recover --dry-run` shows their content"));
-    }
-    let unreadable = |row: &&ThreadRow| row.state == ThreadState::Corrupt || has_a_hole(home, row);
-    let corrupt: Vec<String> = rows.iter().filter(unreadable).map(|row| row.thread.to_string()).collect();
-    if !corrupt.is_empty() {
-        let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
-        let hint = format!("`uwf cas verify` shows what is damaged; `uwf thread kill {}` ends it", corrupt[0]);
-        findings.push(DoctorFinding::fail("threads", message).hint(hint));
-    }
-    findings.extend(damaged_records(home, &rows)?);
+    let begun: HashSet<&ThreadId> =
+        rows.iter().map(|row| &row.thread).chain(finished.iter().map(|line| &line.thread)).collect();
+    findings.extend(never_begun(exam, &begun)?);
+    let (of_records, of_chains) = thread::scope(|scope| {
+        let of_chains = scope.spawn(|| damaged_chains(exam, &rows));
+        let of_records = missing(home).and_then(|missing| Ok((missing, damaged_records(home, &rows)?)));
+        (of_records, of_chains.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let (missing, damaged_records) = of_records?;
+    findings.extend(missing);
+    findings.extend(of_chains?);
+    findings.extend(damaged_records);
     Ok(findings)
 }
 
-/// Whether a step of a thread is missing or unreadable, so that the thread can't continue.
-fn has_a_hole(home: &Home, row: &ThreadRow) -> bool {
-    let is_there = |step: NodeHash| home.store().objects().contains(step).unwrap_or(false);
-    match Thread::load_at(home, row.thread.clone(), row.head) {
-        Ok(thread) => thread.chain().map_or(true, |chain| !chain.records().iter().all(|record| is_there(record.step))),
-        // The thread may have been removed meanwhile.
-        Err(_) => home.heads().read(row.thread.as_str()).ok().flatten().is_some_and(|head| head.hash == row.head),
+/// Threads whose records are on this machine, and that are listed nowhere.
+fn missing(home: &Home) -> Result<Option<DoctorFinding>> {
+    let missing: Vec<String> = recover::missing(home)?.iter().map(ThreadId::to_string).collect();
+    if missing.is_empty() {
+        return Ok(None);
     }
+    let threads = counted(missing.len(), "thread");
+    let message =
+        format!("{threads} with records on this machine, but in neither index nor history: {}", named(&missing));
+    Ok(Some(DoctorFinding::warn("threads", message).hint("`uwf recover --dry-run` shows their content")))
+}
+
+/// Active threads that miss nodes.
+fn damaged_chains(exam: &RootExam<'_>, rows: &[ThreadRow]) -> Result<Option<DoctorFinding>> {
+    let stored = exam.stored()?;
+    let mut chains = ChainCheck::load(exam.home, &stored.nodes, rows.len());
+    let unreadable = |row: &&ThreadRow| row.state == ThreadState::Corrupt || chains.finds_hole(row);
+    let corrupt: Vec<String> = rows.iter().filter(unreadable).map(|row| row.thread.to_string()).collect();
+    chains.save(rows.iter().map(|row| row.head));
+    let Some(first) = corrupt.first() else { return Ok(None) };
+    let message = format!("{} cannot be read: {}", counted(corrupt.len(), "thread"), named(&corrupt));
+    let hint = format!("`uwf cas verify` shows what is damaged; `uwf thread kill {first}` ends it");
+    Ok(Some(DoctorFinding::fail("threads", message).hint(hint)))
 }
 
 /// Active threads whose records no longer say how the threads were started.
 fn damaged_records(home: &Home, rows: &[ThreadRow]) -> Result<Option<DoctorFinding>> {
     let mut damaged = Vec::new();
-    for row in rows {
-        let record = ThreadRecord::read(home, &row.thread);
+    for thread in list::without_settings(home, rows) {
+        let record = ThreadRecord::read(home, thread);
         if !record.is_ok_and(|record| ThreadSettings::in_record(home, &record).is_ok() && !settings::are_lost(&record))
         {
-            damaged.push(row.thread.to_string());
+            damaged.push(thread.to_string());
         }
     }
     let Some(first) = damaged.first() else { return Ok(None) };
@@ -80,14 +96,17 @@ fn damaged_records(home: &Home, rows: &[ThreadRow]) -> Result<Option<DoctorFindi
     Ok(Some(DoctorFinding::fail("threads", message).hint(hint)))
 }
 
-/// Records of threads whose `thread start` or `thread fork` was killed before it had set their head.
-fn never_begun(home: &Home, remedy: DoctorMode) -> Result<Option<DoctorFinding>> {
-    let abandoned = new_thread::abandoned(home, LEFTOVER_AGE)?;
+/// Records of threads whose `thread start` or `thread fork` was killed before it had set their head. The `begun` threads are not looked at.
+fn never_begun(
+    RootExam { home, mode, .. }: &RootExam<'_>,
+    begun: &HashSet<&ThreadId>,
+) -> Result<Option<DoctorFinding>> {
+    let abandoned = new_thread::abandoned(home, LEFTOVER_AGE, |thread| begun.contains(thread))?;
     if abandoned.is_empty() {
         return Ok(None);
     }
     let count = counted(abandoned.len(), "thread");
-    if remedy == DoctorMode::Apply {
+    if *mode == DoctorMode::Apply {
         abandoned.iter().try_for_each(|thread| new_thread::remove(home, thread, LEFTOVER_AGE))?;
         return Ok(Some(DoctorFinding::ok("threads", format!("removed the records of {count} that never started"))));
     }
@@ -98,7 +117,7 @@ fn never_begun(home: &Home, remedy: DoctorMode) -> Result<Option<DoctorFinding>>
 }
 
 /// Attempts whose keeper is dead, and stale marks.
-pub(super) fn attempts(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFinding>> {
+pub(super) fn attempts(RootExam { home, mode, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
     let mut abandoned = Vec::new();
     let mut stale: Vec<(ThreadId, ThreadMark)> = Vec::new();
     for (name, set) in marks::all(home)? {
@@ -119,7 +138,7 @@ pub(super) fn attempts(home: &Home, remedy: DoctorMode) -> Result<Vec<DoctorFind
             Some(_) | None => stale.push((thread, ThreadMark::Open)),
         }
     }
-    let findings = [abandoned_attempts(&abandoned), stale_marks(home, &stale, remedy)?];
+    let findings = [abandoned_attempts(&abandoned), stale_marks(home, &stale, *mode)?];
     let findings: Vec<DoctorFinding> = findings.into_iter().flatten().collect();
     Ok(if findings.is_empty() {
         vec![DoctorFinding::ok("attempts", "no attempt was abandoned, no mark is stale")]
@@ -137,12 +156,12 @@ fn abandoned_attempts(threads: &[String]) -> Option<DoctorFinding> {
     )
 }
 
-fn stale_marks(home: &Home, stale: &[(ThreadId, ThreadMark)], remedy: DoctorMode) -> Result<Option<DoctorFinding>> {
+fn stale_marks(home: &Home, stale: &[(ThreadId, ThreadMark)], mode: DoctorMode) -> Result<Option<DoctorFinding>> {
     if stale.is_empty() {
         return Ok(None);
     }
     let count = counted(stale.len(), "stale mark");
-    if remedy == DoctorMode::Apply {
+    if mode == DoctorMode::Apply {
         for (thread, mark) in stale {
             marks::clear(home, thread, &[*mark])?;
         }
@@ -154,7 +173,5 @@ fn stale_marks(home: &Home, stale: &[(ThreadId, ThreadMark)], remedy: DoctorMode
 }
 
 fn named(threads: &[String]) -> String {
-    let more = threads.len().saturating_sub(NAMED);
-    let shown = threads.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if more == 0 { shown } else { format!("{shown} and {more} more") }
+    first_names(threads, NAMED)
 }

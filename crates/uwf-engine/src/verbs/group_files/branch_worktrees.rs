@@ -22,6 +22,7 @@ use crate::root::worktree::Worktree;
 use crate::thread::load::Thread;
 
 use super::GroupFiles;
+use super::read_only::few;
 
 /// A branch of a group whose changes are on its git branch.
 pub(super) struct PublishedBranch {
@@ -101,11 +102,91 @@ impl GroupFiles<'_> {
         let begun = Thread::load_at(self.home, group.id.clone(), group.start_hash)?;
         for name in branches {
             let id = child_threads::id_for(&begun, name);
+            self.fetch_files(&id)?;
             let kept = self.kept(name, &id)?;
             let (branch, tip) = (branch_of(&id), self.publish_one(name, &id, &kept)?);
             published.push(PublishedBranch { name: (*name).to_owned(), thread: id, branch, tip });
         }
         Ok(published)
+    }
+
+    /// Why git leaves out files of the worktree of a branch, in one line; `None` if it has them all, or if the worktree is gone.
+    fn left_out_in(&self, id: &ThreadId) -> Result<Option<String>> {
+        let settings = ThreadSettings::load(self.home, id)?;
+        let Some(worktree) = settings.and_then(|settings| settings.worktree) else { return Ok(None) };
+        if !is_there(&worktree.dir.join(".git"))? {
+            return Ok(None);
+        }
+        Ok(self.files_in(&worktree)?.left_out_line())
+    }
+
+    /// Rejects branches with files that would be in no merge: git repositories, whose own files a commit lacks, and other files that git
+    /// leaves out. A branch that is merged already has passed, or a person has decided.
+    ///
+    /// # Errors
+    /// `Waiting` if there are any.
+    pub(super) fn refuse_left_out(&self, branches: &[PublishedBranch]) -> Result<()> {
+        let (git, Some(start)) = (self.own()?, self.start()?) else { return Ok(()) };
+        let head = git.commit("HEAD")?;
+        for branch in branches {
+            // Without a change of its own, a branch is in the commit that the group began with.
+            if let Some(head) = &head
+                && git.is_in(&branch.tip, head)?
+                && !git.is_in(&branch.tip, &start.head)?
+            {
+                continue;
+            }
+            let repositories = git.repositories_between(&start.tree, &branch.tip)?;
+            if let Some(first) = repositories.first() {
+                return Err(self.has_repositories(branch, first, &repositories));
+            }
+            if let Some(why) = self.left_out_in(&branch.thread)? {
+                return Err(self.has_left_out(branch, &why));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_left_out(&self, branch: &PublishedBranch, why: &str) -> Error {
+        let (name, dir) = (&branch.name, self.home.worktree_dir(&branch.thread));
+        let dir = dir.display();
+        Error::waiting(format!("git would leave files of branch `{name}` out of the merge: {why}"))
+            .hint(format!(
+                "remove what git can't add: a `.git` in a directory of {dir}, or files that git may not read; then {}",
+                commit_all(&dir)
+            ))
+            .hint(format!("or to leave the files out: move them elsewhere from {dir}"))
+            .hint(self.then_continue())
+    }
+
+    fn has_repositories(&self, branch: &PublishedBranch, first: &str, repositories: &[String]) -> Error {
+        let (name, paths, dir) = (&branch.name, few(repositories), self.home.worktree_dir(&branch.thread));
+        let dir = dir.display();
+        let verb = if repositories.len() == 1 { "is a git repository" } else { "are git repositories" };
+        Error::waiting(format!(
+            "{paths} {verb} in the worktree of branch `{name}`, and git would merge none of the files in it"
+        ))
+        .hint(format!(
+            "to merge the files: remove {dir}/{first}/.git, then `git -C {dir} rm -q --cached {first}` and {}",
+            commit_all(&dir)
+        ))
+        .hint(format!("or to leave them out: move {dir}/{first} elsewhere, then {}", commit_all(&dir)))
+        .hint(self.then_continue())
+    }
+
+    pub(super) fn then_continue(&self) -> String {
+        format!("then `uwf run {}` continues; no branch runs again", self.thread)
+    }
+
+    /// Brings the worktree of a branch on this machine up to date, if the branch ended on another machine.
+    fn fetch_files(&self, id: &ThreadId) -> Result<()> {
+        let (Some(ended), Some(settings)) =
+            (history::newest_line(self.home, id)?, ThreadSettings::load(self.home, id)?)
+        else {
+            return Ok(());
+        };
+        let remote = self.home.config()?.worktree_remote;
+        travel::bring_up_to_date(self.home, id, ended.head, &settings, remote.as_ref()).map(drop)
     }
 
     /// The recorded files of a branch at its end.
@@ -133,9 +214,10 @@ impl GroupFiles<'_> {
         let git = self.git();
         let reference = format!("refs/heads/{}", branch_of(id));
         let now = git.commit(&reference)?;
+        // Without a commit since the last step, files that differ from the record were deleted, and are restored.
         if let Some(now) = &now
             && git.is_in(&kept.head, now)?
-            && (git.tree_of(now)? == kept.tree || self.is_committed_by_hand(id, now)?)
+            && (git.tree_of(now)? == kept.tree || (*now != kept.head && self.is_committed_by_hand(id, now)?))
         {
             return Ok(now.clone());
         }
@@ -178,6 +260,11 @@ impl GroupFiles<'_> {
         }
         Ok(self.tree_in(&worktree)? == self.git().tree_of(tip)?)
     }
+}
+
+/// The command that commits all files of a worktree.
+fn commit_all(dir: &std::path::Display<'_>) -> String {
+    format!("`git -C {dir} add -A && git -C {dir} commit`")
 }
 
 /// The files of a branch that has ended with this step. Another branch with the same step may have other files.

@@ -59,6 +59,7 @@ impl GroupFiles<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<()> {
         self.refuse_other_branch()?;
+        self.refuse_left_out(branches)?;
         self.complete_interrupted()?;
         (0..branches.len()).try_for_each(|position| self.refuse_dropped(branches, position))?;
         (0..branches.len()).try_for_each(|position| self.merge_one(branches, position, resolve, say))
@@ -113,6 +114,7 @@ impl GroupFiles<'_> {
         if git.is_in(&branch.tip, &head)? {
             return earlier.map(|before| self.conflict_with(before, branch, true)).transpose();
         }
+        self.refuse_dropped_start(branch)?;
         let usable = self.refuse_unfinished_merge(&git).and_then(|()| self.refuse_uncommitted(&head));
         match (usable, earlier) {
             // The role that resolves the conflict may have stopped within the merge.
@@ -219,9 +221,9 @@ impl GroupFiles<'_> {
             return self.git().delete(&[name]);
         }
         // Whatever is there besides the files of both commits is kept.
-        let tree = self.tree()?;
+        let files = self.present()?;
         let title = format!("uwf: worktree of thread {} before an interrupted merge was completed", self.owner);
-        let kept = self.record(&tree, None, &title)?;
+        let kept = self.record(&files, None, &title)?;
         self.git().update_ref(&snapshot::replaced_ref(&self.owner, self.head), &kept)?;
         self.carry_out(&head, &commit)
     }
@@ -236,7 +238,7 @@ impl GroupFiles<'_> {
         let files =
             if conflicts.is_empty() { String::new() } else { format!(", with conflicts in {}", few(&conflicts)) };
         Err(Error::waiting(format!("a merge is under way in {dir}{files}"))
-            .hint("conclude it there: resolve the conflicts, then `git add` the files and `git commit`")
+            .hint("finish it there: resolve the conflicts, then `git add` the files and `git commit`")
             .hint(format!("or undo it: `git -C {dir} merge --abort`"))
             .hint(format!("then `uwf run {}` continues", self.thread)))
     }
@@ -252,7 +254,25 @@ impl GroupFiles<'_> {
             "{dir} has uncommitted changes, which were made while the group was played: {files}"
         ))
         .hint(format!("commit them: `git -C {dir} add -A && git -C {dir} commit`, or remove them"))
-        .hint(format!("then `uwf run {}` merges the branches", self.thread)))
+        .hint(format!("then `uwf run {}` continues", self.thread)))
+    }
+
+    /// Rejects a branch that dropped commits that the group began with: a merge would compare it with older files, and lose changes.
+    fn refuse_dropped_start(&self, branch: &PublishedBranch) -> Result<()> {
+        let Some(start) = self.start()? else { return Ok(()) };
+        if self.git().is_in(&start.head, &branch.tip)? {
+            return Ok(());
+        }
+        let PublishedBranch { name, branch: git_branch, .. } = branch;
+        let dir = self.worktree.dir.display();
+        Err(Error::waiting(format!(
+            "branch `{name}` ({git_branch}) has dropped commits that the group began with, so uwf does not merge it"
+        ))
+        .hint(format!("merge the changes you want in {dir}, for example `git -C {dir} merge {git_branch}`"))
+        .hint(format!(
+            "or leave its changes out: `git -C {dir} merge -s ours --allow-unrelated-histories -m 'Leave changes out' {git_branch}`"
+        ))
+        .hint(self.then_continue()))
     }
 
     /// Rejects a worktree where another git branch than the thread's own is checked out: a merge would move that one.

@@ -20,6 +20,7 @@ impl GroupFiles<'_> {
         let published = self.publish(group, &[winner])?;
         let Some(PublishedBranch { branch, tip, .. }) = published.first() else { return Ok(()) };
         self.refuse_other_branch()?;
+        self.refuse_left_out(&published)?;
         self.complete_interrupted()?;
         let git = self.own()?;
         let Some(head) = git.commit("HEAD")? else { return Err(self.moved()) };

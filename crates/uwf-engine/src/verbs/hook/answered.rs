@@ -1,6 +1,9 @@
 //! Deliveries that answer a thread: each is noted before its answer, so that a repeated delivery never answers a later question. The thread's
 //! id proves nothing here, because the thread may ask again.
 
+use std::time::Duration;
+
+use durable_files::FileLock;
 use json_cas::NodeHash;
 use uwf_core::thread::ThreadId;
 
@@ -9,6 +12,25 @@ use crate::error::{Error, Result};
 use crate::root::home::Home;
 use crate::root::ids;
 use crate::verbs::step::newest_attempt;
+
+/// How long a delivery waits for others.
+const TURN_WAIT: Duration = Duration::from_mins(1);
+
+/// The turn of a delivery that answers. Deliveries that arrive at the same time are carried out one after the other, so that each sees what
+/// the others did.
+#[derive(Debug)]
+pub struct DeliveryTurn(#[expect(dead_code, reason = "it is held")] FileLock);
+
+/// Waits for the turn of a delivery on this machine.
+///
+/// # Errors
+/// `Busy` if another delivery takes too long, `Io`.
+pub fn take_turn(home: &Home) -> Result<DeliveryTurn> {
+    let path = home.answers_lock();
+    let lock = FileLock::acquire(&path, TURN_WAIT)?
+        .ok_or_else(|| Error::busy(format!("another delivery is giving its answer; its lock is {}", path.display())))?;
+    Ok(DeliveryTurn(lock))
+}
 
 /// Notes the question that a delivery answers, unless it is noted already. Returns the question that counts. `delivery` is the id that
 /// [`super::thread_id`] derives.

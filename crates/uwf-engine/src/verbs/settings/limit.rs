@@ -78,8 +78,8 @@ pub struct LimitReport {
     pub thread: ThreadId,
     /// Its state.
     pub state: ThreadState,
-    /// Its usage; `seconds` is the working time of its agents.
-    pub used: UsageAmount,
+    /// Its usage.
+    pub used: KnownUsage,
     /// Number of agent runs with unknown tokens; the unknown tokens count as 0.
     pub tokens_unknown: usize,
     /// Number of agent runs with an unknown cost, which counts as 0.
@@ -101,14 +101,36 @@ pub struct LimitReport {
     pub notes: Vec<String>,
 }
 
-impl LimitReport {
-    /// The report with the usage of the attempt in progress. No limit counts it before the attempt has ended.
-    fn with_attempt_in_progress(mut self, spent: &SpendingTotals) -> LimitReport {
-        self.used.tokens = self.used.tokens.max(spent.tokens.total());
-        let dollars = spent.by_currency().get(DEFAULT_CURRENCY).copied().unwrap_or_default();
-        self.used.cost = self.used.cost.max(dollars);
-        self
+/// The usage of a thread as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct KnownUsage {
+    /// Steps.
+    pub steps: u64,
+    /// Input and output tokens, at least; null if no agent run reported any.
+    pub tokens: Option<u64>,
+    /// US dollars, at least; null if costs of agent runs are unknown and the others cost nothing.
+    pub cost: Option<f64>,
+    /// Seconds agents worked.
+    pub seconds: f64,
+}
+
+impl KnownUsage {
+    fn new(used: UsageAmount, spent: &SpendingTotals) -> KnownUsage {
+        let UsageAmount { steps, tokens, cost, seconds } = used;
+        let is_known = |unknown: usize| unknown + spent.running == 0;
+        KnownUsage {
+            steps,
+            tokens: Some(tokens).filter(|tokens| *tokens > 0 || is_known(spent.tokens_unknown)),
+            cost: Some(cost).filter(|cost| *cost > 0.0 || is_known(spent.cost_unknown)),
+            seconds,
+        }
     }
+}
+
+/// The usage, with the usage of the attempt in progress. No limit counts it before the attempt has ended.
+fn with_attempt_in_progress(used: UsageAmount, spent: &SpendingTotals) -> UsageAmount {
+    let dollars = spent.by_currency().get(DEFAULT_CURRENCY).copied().unwrap_or_default();
+    UsageAmount { tokens: used.tokens.max(spent.tokens.total()), cost: used.cost.max(dollars), ..used }
 }
 
 /// Usage and limits of a thread.
@@ -128,7 +150,7 @@ fn limits(now: &ThreadNow<'_>) -> Result<LimitReport> {
     let why = now.reason.as_ref().filter(|_| now.state == ThreadState::Limited).map(|reason| reason.why.clone());
     let spent = cost::of_thread(now, &plan.config, CostBy::Thread).total;
     let report = report(&thread.id, (now.state, why), plan.limits(), (used, &spent), age);
-    Ok(report.with_attempt_in_progress(&spent))
+    Ok(LimitReport { used: KnownUsage::new(with_attempt_in_progress(used, &spent), &spent), ..report })
 }
 
 /// The limits to raise so that a limited thread continues; `None` if it is at another limit, or if they can't be read.
@@ -198,7 +220,7 @@ fn report(
     LimitReport {
         thread: thread.clone(),
         state,
-        used,
+        used: KnownUsage::new(used, spent),
         tokens_unknown: spent.tokens_unknown,
         cost_unknown: spent.cost_unknown,
         running: spent.running,

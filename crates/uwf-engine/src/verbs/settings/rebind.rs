@@ -21,6 +21,7 @@ use crate::root::lock;
 use crate::thread::load::Thread;
 use crate::verbs::start::decide_workflows::WorkflowDecider;
 use crate::verbs::step::expected_head;
+use crate::verbs::workflows::find_workflow::PathTrust;
 
 /// Binds a thread to further agents, if it is at the expected head. Roles without a new agent keep theirs, unless one of the new agents
 /// is for all roles. If a new agent is a workflow, resolves the workflow again for the person at `cwd`. Branches that have begun get the
@@ -125,6 +126,7 @@ pub(crate) fn with_agents(
         settings.workflows.retain(|name, _| delegation::workflow_of(&spec) != Some(name));
     }
     settings.bound = settings.bound.with(bound);
-    let (workflows, notes) = WorkflowDecider { home, config, person_at: Some(cwd) }.decide(workflow, &settings)?;
+    let (workflows, notes) =
+        WorkflowDecider { home, config, person_at: Some((cwd, PathTrust::Trusted)) }.decide(workflow, &settings)?;
     Ok((ThreadSettings { workflows, ..settings }, notes))
 }

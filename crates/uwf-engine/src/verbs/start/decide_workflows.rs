@@ -13,7 +13,7 @@ use crate::attempt::settings::ThreadSettings;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::nodes;
-use crate::verbs::workflows::find_workflow::{self, WorkflowOrigin};
+use crate::verbs::workflows::find_workflow::{self, PathTrust, WorkflowOrigin};
 
 /// The circumstances of a decision.
 pub(crate) struct WorkflowDecider<'d> {
@@ -21,8 +21,9 @@ pub(crate) struct WorkflowDecider<'d> {
     pub home: &'d Home,
     /// The configuration of the thread.
     pub config: &'d UwfConfig,
-    /// Directory of the person who decides. Project files count only there; `None` for a thread that no person starts.
-    pub person_at: Option<&'d Path>,
+    /// Directory of the person who decides, and whether the commands of a path run. Project files count only there; `None` for a thread that
+    /// no person starts.
+    pub person_at: Option<(&'d Path, PathTrust)>,
 }
 
 impl WorkflowDecider<'_> {
@@ -74,7 +75,7 @@ impl WorkflowDecider<'_> {
             Entry::Occupied(decided) => decided.into_mut(),
             Entry::Vacant(place) => {
                 let found = match self.person_at {
-                    Some(dir) => find_workflow::workflow(self.home, name, dir)?,
+                    Some((dir, trust)) => find_workflow::workflow(self.home, name, dir, trust)?,
                     None => find_workflow::without_project(self.home, name, None)?,
                 };
                 let file = match found.origin {

@@ -159,10 +159,11 @@ pub(crate) fn is_under_way(home: &Home, thread: &ThreadId) -> Result<bool> {
     }
 }
 
-/// Threads whose commands were killed before they had a head, at least `age` ago, so that no command can still be starting them.
-pub(crate) fn abandoned(home: &Home, age: Duration) -> Result<Vec<ThreadId>> {
+/// Threads whose commands were killed before they had a head, at least `age` ago, so that no command can still be starting them. Threads
+/// that are known to have begun are not looked at.
+pub(crate) fn abandoned(home: &Home, age: Duration, has_begun: impl Fn(&ThreadId) -> bool) -> Result<Vec<ThreadId>> {
     let mut found = Vec::new();
-    for thread in home.recorded_threads()? {
+    for thread in home.recorded_threads()?.into_iter().filter(|thread| !has_begun(thread)) {
         if held_if_abandoned(home, &thread, age)?.is_some() {
             found.push(thread);
         }

@@ -132,11 +132,13 @@ impl<'h> ReadinessCheck<'h> {
         if let Err(error) = plan.check_branches(self.home, role) {
             return Some(error);
         }
-        let checked = self.check_depth(plan, role).and_then(|()| plan.agent(role, None)).and_then(|agent| {
-            plan.check_form(self.home, role, &agent)?;
-            (self.readiness.check)(self.home, &plan.config, &agent, dir)?;
-            self.child(plan, &agent)
-        });
+        let players = self.check_depth(plan, role).and_then(|()| plan.players(role));
+        let mut check = |agent: &AgentSpec| {
+            plan.check_form(self.home, role, agent)?;
+            (self.readiness.check)(self.home, &plan.config, agent, dir)?;
+            self.child(plan, agent)
+        };
+        let checked = players.and_then(|players| players.iter().try_for_each(&mut check));
         checked.err().map(|error| of_role(role, error))
     }
 

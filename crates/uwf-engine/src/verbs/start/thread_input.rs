@@ -1,7 +1,7 @@
 //! The input of a new thread: checked against the schema of its workflow, and stored as a node of that type.
 
 use json_cas::{NodeDraft, NodeHash, StoreError};
-use uwf_core::input::{self, InputRequest};
+use uwf_core::input::{self, InputDoor, InputRequest};
 use uwf_core::workflow::Workflow;
 
 use crate::attempt::redactor::SecretRedactor;
@@ -45,15 +45,13 @@ pub(crate) fn prepare(
     let schema = home.store().schema(type_hash)?;
     let value = input::complete(&schema, given).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
-        let missing: Vec<String> = problems
-            .iter()
-            .filter_map(|problem| problem.missing.as_ref())
-            .map(|name| format!("--set {name}=…"))
-            .collect();
-        let hint = (!missing.is_empty()).then(|| format!("add {}", missing.join(" ")));
-        Error::usage(format!("the input does not fit workflow `{name}`:{}", lines.concat()))
-            .hints(hint)
-            .hint(format!("`uwf workflow show {name}` lists its inputs"))
+        let missing: Vec<&str> = problems.iter().filter_map(|problem| problem.missing.as_deref()).collect();
+        let hint = (!missing.is_empty()).then(|| given.door.hint(&missing));
+        let listed = match given.door {
+            InputDoor::Request => format!("`inputs` of `{name}` in the list of workflows has their types"),
+            InputDoor::CommandLine | InputDoor::Hook => format!("`uwf workflow show {name}` lists its inputs"),
+        };
+        Error::usage(format!("the input does not fit workflow `{name}`:{}", lines.concat())).hints(hint).hint(listed)
     })?;
     let redacted = redactor.value(&value);
     let note = (redacted != value).then(|| {

@@ -130,12 +130,16 @@ fn mark_by_children(
         let branches = children.branches.iter().map(|(of_child, _)| of_child);
         branches.chain(children.others.iter().map(|(of_child, _)| of_child)).any(|of_child| *of_child == state)
     };
-    let mark = match () {
-        () if stopped(ThreadState::Stuck) => Some(ThreadMark::Stuck),
-        () if children.is_any_ready => None,
-        () if stopped(ThreadState::Limited) => Some(ThreadMark::Limited),
-        () if !children.has_any_stopped() => None,
-        () => Some(ThreadMark::Waiting),
+    let mark = if stopped(ThreadState::Stuck) {
+        Some(ThreadMark::Stuck)
+    } else if children.is_any_ready {
+        None
+    } else if stopped(ThreadState::Limited) {
+        Some(ThreadMark::Limited)
+    } else if !children.has_any_stopped() {
+        None
+    } else {
+        Some(ThreadMark::Waiting)
     };
     if mark.is_none() && earlier == ThreadMark::Stuck && !children.is_any_ready && killed.is_some() {
         return Ok(());

@@ -124,7 +124,8 @@ impl StepInProgress<'_, '_> {
     ) -> Result<BegunAttempt> {
         let version = self.plan.version(self.home, &agent);
         let planned = self.plan.attempt(self.thread, role, AgentSpec { version, ..agent })?;
-        self.record(AttemptOpening { fallback_for, ..planned }, position, None)
+        let branches_to = self.request.branches_to.clone();
+        self.record(AttemptOpening { fallback_for, branches_to, ..planned }, position, None)
     }
 
     fn record(

@@ -10,7 +10,7 @@ use crate::attempt::recorded::{self, AttemptOpening, AttemptOutcome, AttemptOutp
 use crate::attempt::redactor::SecretRedactor;
 use crate::attempt::{child_threads, environment, leftover};
 use crate::error::{AttemptFailure, Error, ErrorKind};
-use crate::root::agent_limits::AgentLimit;
+use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::env_file;
 use crate::root::log::log;
 use crate::root::marks::{self, MarkReason, ThreadMark};
@@ -65,7 +65,7 @@ impl StepInProgress<'_, '_> {
         let BegunAttempt { attempt, lease, .. } = begun;
         let opened = &attempt.opened;
         let error = self.redacted(opened, &error);
-        let failure = AttemptFailure::of_attempt(&error);
+        let failure = AttemptFailure::of_attempt(&error).map(|failure| self.with_joint_end(opened, failure));
         let error = self.with_failure(opened, failure, error);
         log!(self.log, "M0S8A4QG", Error, "attempt {}: {}", opened.attempt, error.message);
         let record = match recorded::read(self.home, &self.thread.id) {
@@ -138,10 +138,13 @@ impl StepInProgress<'_, '_> {
             _ => error,
         };
         let is_retried = error.kind == ErrorKind::AgentFailed && mark == Some(ThreadMark::Stuck) && is_active;
-        let error = if is_retried { with_way_on(error, self.thread.id.as_str()) } else { error };
+        let way_on = if opened.agent.is_role_command { Error::command_hint } else { Error::retry_hint };
+        let error = if is_retried { with_way_on(error, way_on(self.thread.id.as_str())) } else { error };
         match kept {
             // Only the question in its output matters; a group prints only the errors of its branches.
             Ok(_) if attempt.asks() || opened.agent.command == GROUP_AGENT => error,
+            // No agent ran.
+            Ok(_) if attempt.started.is_none() || error.kind == ErrorKind::Config && !self.said_anything(opened) => error,
             Ok(node) => error.hint(format!("all it printed is kept: `uwf thread step-details {node}`")),
             Err(lost) if has_answer => error.hint(format!(
                 "its answer is on this machine, and could not be stored ({lost}): the next `uwf thread step {}` here does it, without the agent",
@@ -152,6 +155,14 @@ impl StepInProgress<'_, '_> {
                 error.hint(format!("storing what it printed failed too ({lost}); it is still in {}", dir.display()))
             }
         }
+    }
+
+    /// The failure with the end of the account's usage limit that is known already.
+    fn with_joint_end(&self, opened: &AttemptOpening, failure: AttemptFailure) -> AttemptFailure {
+        let Some(until) = failure.limit_end().filter(|_| !opened.agent.plays_by_threads()) else { return failure };
+        let account = opened.agent.account(&opened.workspace);
+        let until = agent_limits::joint_end(self.home, &account, until, failure.is_assumed);
+        AttemptFailure { until: Some(until), ..failure }
     }
 
     /// The error with its failure, so that a thread above knows it. The error of an agent at its usage limit says until when.
@@ -177,7 +188,9 @@ impl StepInProgress<'_, '_> {
             return error;
         }
         let file = env_file::read(&self.home.env_file()).unwrap_or_default();
-        let withheld = environment::withheld(opened, &file).join(", ");
+        let own = self.plan.config.own_secret_names();
+        let withheld = environment::withheld(opened, &file).into_iter().filter(|name| !own.contains(name));
+        let withheld = withheld.collect::<Vec<_>>().join(", ");
         if withheld.is_empty() {
             return error;
         }
@@ -303,11 +316,11 @@ impl StepInProgress<'_, '_> {
     }
 }
 
-/// The error of a stuck thread with the command that repeats the step, unless a hint names one already.
-fn with_way_on(error: Error, thread: &str) -> Error {
+/// The error of a stuck thread with the hint that names the command that repeats the step, unless a hint names one already.
+fn with_way_on(error: Error, way_on: String) -> Error {
     let commands = ["uwf thread retry", "uwf thread step", "uwf run"];
     if error.hints.iter().any(|hint| commands.iter().any(|command| hint.contains(command))) {
         return error;
     }
-    error.hint(Error::retry_hint(thread))
+    error.hint(way_on)
 }

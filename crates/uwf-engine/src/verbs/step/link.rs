@@ -9,6 +9,7 @@ use super::check;
 use super::failure::HeadMoveFailure;
 use super::{StepInProgress, StepReport, UpcomingRole};
 use crate::attempt::agent_process::SignalListener;
+use crate::attempt::branch_outlook;
 use crate::attempt::recorded::{self, AttemptOpening, FinishedStep};
 use crate::attempt::snapshot::StepFiles;
 use crate::error::Result;
@@ -17,7 +18,7 @@ use crate::root::marks::{self, ThreadMark};
 use crate::thread::chain::Record;
 use crate::thread::ending::ThreadEnding;
 use crate::thread::load::Thread;
-use crate::thread::{moderate, nodes};
+use crate::thread::nodes;
 use crate::verbs::step::end;
 
 /// A step that an agent's process has stored, or claims to have.
@@ -158,7 +159,7 @@ impl LinkedStep<'_, '_, '_> {
     fn ahead(&self, report: &StepReport, signals: &mut SignalListener) -> Result<StepReport> {
         let LinkedStep { step, moved, .. } = self;
         let decision = step.next_of(moved)?;
-        let explain_next = step.request.explain.then(|| moderate::explain(moved, &step.plan.workflow, &decision));
+        let explain_next = step.request.explain.then(|| branch_outlook::explain(moved, &step.plan.workflow, &decision));
         let report = StepReport { explain_next, ..report.clone() };
         Ok(match &decision.next {
             // Its group would continue.

@@ -113,6 +113,7 @@ impl<'a, 'h> StepInProgress<'a, 'h> {
             attempt: opened.attempt.clone(),
             timeout: opened.agent.timeout_ms.map(Duration::from_millis),
             idle_timeout: opened.agent.idle_timeout_ms.map(Duration::from_millis),
+            logs_limits: opened.agent.logs_limits(),
             grace: self.plan.config.limits.kill_grace,
             lease,
             leaves_keepers: opened.agent.plays_by_threads(),

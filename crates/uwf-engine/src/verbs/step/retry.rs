@@ -16,7 +16,7 @@ use crate::error::{AttemptFailure, Error, Result};
 use crate::root::agent_limits::{self, AgentLimit};
 use crate::root::ids;
 use crate::root::log::log;
-use crate::root::marks::{self, ThreadMark};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 
 /// The failed attempts of one step.
 #[derive(Debug, Default)]
@@ -63,7 +63,8 @@ impl StepInProgress<'_, '_> {
             }
             if let NextAttempt::At(at) = next {
                 log!(self.log, "J6W9T4RB", Info, "agent {agent} tries again at {} UTC", view::time(at));
-                self.wait_until(at, signals)?;
+                let why = waiting(&agent, at, &error);
+                self.wait_until(at, why, signals)?;
             }
             refuse_paused(self.home, &self.thread.id)?;
             if !self.still_active() {
@@ -129,12 +130,14 @@ impl StepInProgress<'_, '_> {
     }
 
     /// Waits for the next attempt. Meanwhile the thread is running, because this process holds its lock.
-    fn wait_until(&self, at: u64, signals: &mut SignalListener) -> Result<()> {
+    fn wait_until(&self, at: u64, why: String, signals: &mut SignalListener) -> Result<()> {
         // Without the mark, lists show the state after the failed attempt.
-        let _ = marks::open(self.home, &self.thread.id);
+        let reason = MarkReason { until: Some(at), ..MarkReason::without_role(why, ids::now_ms()) };
+        let _ = marks::set(self.home, &self.thread.id, ThreadMark::Open, &reason);
         let stop = signals.wait_until(at);
         let _ = marks::clear(self.home, &self.thread.id, &[ThreadMark::Open]);
-        stop.map_or(Ok(()), |signal| Err(stopped(signal)))
+        let again = || format!("`uwf thread retry {}` makes the next attempt at once", self.thread.id);
+        stop.map_or(Ok(()), |signal| Err(stopped(signal).hint(again())))
     }
 
     /// The agent that plays a role now: its own, or the first of its fallbacks that can. With the reason, if it is a fallback.
@@ -178,7 +181,13 @@ impl StepInProgress<'_, '_> {
     /// The refusal of an attempt by an agent that is at its usage limit. The thread is marked with it.
     fn at_limit(&self, role: &str, limit: &AgentLimit) -> Error {
         let error = Error::usage_limit(limit, "").hints(Error::limit_hints(self.thread.id.as_str()));
-        self.mark_error(ThreadMark::Limited, role, &error);
+        // The mark of the attempt that reached the limit says when that was, and what the agent said.
+        let known = marks::get(self.home, &self.thread.id, ThreadMark::Limited);
+        let is_known =
+            known.is_some_and(|known| known.head == Some(self.thread.head) && known.until == Some(limit.until));
+        if !is_known {
+            self.mark_error(ThreadMark::Limited, role, &error);
+        }
         error
     }
 }
@@ -189,6 +198,15 @@ fn why(error: &Error) -> String {
         Some(until) => agent_limits::at_limit("it", until, error.failure().is_some_and(|failure| failure.is_assumed)),
         None => error.message.clone(),
     }
+}
+
+/// The reason for the wait between two attempts of an agent.
+fn waiting(agent: &str, at: u64, error: &Error) -> String {
+    let why = match error.limit_end() {
+        Some(_) => format!("agent `{agent}` is at its usage limit"),
+        None => error.message.clone(),
+    };
+    format!("{why}; retrying at {} UTC", view::time(at))
 }
 
 /// When an agent tries again after so many failed attempts; `None` if it has no attempt left, or must wait for too long. `chance` is a

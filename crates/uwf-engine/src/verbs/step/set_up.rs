@@ -17,6 +17,7 @@ use crate::attempt::worktree::includes;
 use crate::attempt::worktree::setup::{self, WorktreeSetup};
 use crate::error::{AtPath, Error, Result};
 use crate::root::log::log;
+use crate::root::project;
 use crate::root::worktree::Worktree;
 
 /// Mode of the file with the output of the commands, which may contain secrets.
@@ -51,7 +52,9 @@ impl StepInProgress<'_, '_> {
             let _errand = self.errand(&opened.agent, Some(&opened.attempt));
             includes::copy(self.home, &opened.thread, worktree)?
         };
-        let mut done = WorktreeSetup::new(&included);
+        let project = project::find_project_config(self.home, &worktree.dir)?;
+        let ignores_config = project.is_some_and(|project| project.ignored().is_some());
+        let mut done = WorktreeSetup { ignores_config, ..WorktreeSetup::new(&included) };
         for line in done.lines().iter().chain(&done.warnings()) {
             log!(self.log, "E4S7P2KM", Info, "{line}");
         }
@@ -97,6 +100,7 @@ impl StepInProgress<'_, '_> {
             attempt: opened.attempt.clone(),
             timeout: self.plan.config.worktree_prepare.timeout,
             idle_timeout: None,
+            logs_limits: false,
             grace: self.plan.config.limits.kill_grace,
             lease: begun.lease.clone(),
             leaves_keepers: false,
@@ -105,21 +109,22 @@ impl StepInProgress<'_, '_> {
         let ended = agent_process::run(&job, None, signals, |_| Ok(()))?;
         log!(self.log, "A7D3X5QH", Info, "attempt {}: the command {ended}", opened.attempt);
         let printed = agent_process::read_capped(output, opened.output_cap).unwrap_or_default();
-        let message = format!("`{command}`, which prepares the worktree {}, {ended}", worktree.dir.display());
+        let message = format!("`{command}`, which prepares the worktree, {ended}");
         let error = match ended {
             AgentProcessEnd::Exited(0) => return Ok(()),
             AgentProcessEnd::Cancelled(signal) => return Err(Error::new(stopped_by(signal), message)),
             AgentProcessEnd::Lost(_) => return Err(Error::busy(message)),
             AgentProcessEnd::TimedOut(_) => Error::config(message)
                 .hint("raise `worktree.prepareTimeout` in config.yaml, or make the command faster"),
-            AgentProcessEnd::Exited(_) | AgentProcessEnd::Signaled(_) | AgentProcessEnd::Idle(_) => {
-                Error::config(format!("{message}{}", tail(&printed)))
-                    .hint("correct the command in `worktree.prepare` of config.yaml, or what it needs")
-            }
+            AgentProcessEnd::Exited(_)
+            | AgentProcessEnd::Signaled(_)
+            | AgentProcessEnd::Idle(_)
+            | AgentProcessEnd::AtLimit => Error::config(format!("{message}{}", tail(&printed)))
+                .hint("correct the command in `worktree.prepare` of config.yaml, or what it needs"),
         };
         Err(error
-            .hint(format!("its output: {}", output.display()))
-            .hint(format!("`uwf thread retry {}` then runs all commands again; no agent was run", opened.thread)))
+            .hint(format!("its output: {}, in the worktree {}", output.display(), worktree.dir.display()))
+            .hint(Error::preparation_hint(opened.thread.as_str())))
     }
 }
 

@@ -44,12 +44,22 @@ pub struct ResolvedWorkflow {
     pub notes: Vec<String>,
 }
 
+/// Whether the commands of a workflow run that is named by its path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PathTrust {
+    /// A person named the path at the command line to run the workflow, and so trusts its commands.
+    Trusted,
+    /// Another program named it, or it is only looked at. Its commands run once `uwf workflow trust` allows them.
+    #[default]
+    Untrusted,
+}
+
 /// Finds a workflow by the typed path, name or hash. Stores a workflow from a file first, without a name.
 ///
 /// # Errors
 /// As for [`locate`], and `Data` when the file has errors.
-pub fn workflow(home: &Home, typed: &str, cwd: &Path) -> Result<ResolvedWorkflow> {
-    stored(home, typed, locate(home, typed, cwd)?)
+pub fn workflow(home: &Home, typed: &str, cwd: &Path, trust: PathTrust) -> Result<ResolvedWorkflow> {
+    stored(home, typed, locate(home, typed, cwd)?, trust)
 }
 
 /// All versions of a workflow that was found by its name in the registry; otherwise only the workflow itself.
@@ -62,16 +72,16 @@ pub fn versions(registry: &Registry, typed: &str, found: &ResolvedWorkflow) -> V
 /// Like [`workflow`], but without project files, which may come from anyone: no person decided to use them here. A path is relative to
 /// `dir`; without `dir`, only absolute paths are accepted.
 pub(crate) fn without_project(home: &Home, typed: &str, dir: Option<&Path>) -> Result<ResolvedWorkflow> {
-    stored(home, typed, find(home, typed, dir, false)?)
+    stored(home, typed, find(home, typed, dir, false)?, PathTrust::Trusted)
 }
 
-fn stored(home: &Home, typed: &str, located: WorkflowLocation) -> Result<ResolvedWorkflow> {
+fn stored(home: &Home, typed: &str, located: WorkflowLocation, trust: PathTrust) -> Result<ResolvedWorkflow> {
     let (file, origin) = match located {
         WorkflowLocation::Stored(hash, origin) => return Ok(ResolvedWorkflow { hash, origin, notes: Vec::new() }),
         WorkflowLocation::File(file, origin) => (file, origin),
     };
     let shadows = matches!(origin, WorkflowOrigin::Project { shadows: true, .. });
-    let mut found = from_file(home, &file, origin)?;
+    let mut found = from_file(home, &file, origin, trust)?;
     if shadows {
         found.notes.insert(0, format!("{} shadows the registry's `{typed}`", file.display()));
     }
@@ -157,13 +167,13 @@ fn project_file(name: &str, cwd: &Path) -> Option<PathBuf> {
     ["yaml", "yml", "json"].iter().map(|extension| dir.join(format!("{name}.{extension}"))).find(is_workflow)
 }
 
-fn from_file(home: &Home, path: &Path, origin: WorkflowOrigin) -> Result<ResolvedWorkflow> {
+fn from_file(home: &Home, path: &Path, origin: WorkflowOrigin, trust: PathTrust) -> Result<ResolvedWorkflow> {
     let WorkflowValidation { problems, draft, .. } = validate::text_of_file(home, validate::read_text(path)?, path)?;
     let notes = problems.iter().filter(|problem| !problem.is_error()).map(ToString::to_string).collect();
     let draft = draft.ok_or_else(|| validate::invalid(&problems))?;
     let (_, hash) = put::store(home, draft)?;
     let is_trusted = match &origin {
-        WorkflowOrigin::File(_) => true,
+        WorkflowOrigin::File(_) => trust == PathTrust::Trusted,
         WorkflowOrigin::Project { file, .. } => {
             let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
             project::is_trusted_by_environment(&real)?

@@ -10,15 +10,11 @@ use crate::attempt::live_trace::{self, LiveTrace};
 use crate::attempt::recorded::{self, AttemptOutputFiles};
 use crate::root::home::Home;
 use crate::root::ids;
-use crate::root::marks;
 use crate::thread::runs::KnownRun;
 
-/// The attempt in progress at a head; `None` without one, or if child threads play the role and have the usage.
+/// The attempt in progress at a head of a thread with an open attempt; `None` if it is at another head or over, or if child threads play the
+/// role and have the usage.
 pub(super) fn run(home: &Home, config: &UwfConfig, thread: &ThreadId, head: NodeHash) -> Option<KnownRun> {
-    // Most threads have no open attempt, so don't read their records.
-    if !marks::is_open_here(home, thread) {
-        return None;
-    }
     let attempt = recorded::read(home, thread).ok().flatten()?;
     let opened = &attempt.opened;
     let is_over = attempt.closed.is_some() || opened.expected_head != head;
@@ -30,12 +26,12 @@ pub(super) fn run(home: &Home, config: &UwfConfig, thread: &ThreadId, head: Node
     let trace = live_trace::read(&files);
     let trace = if given_up.is_empty() { trace } else { trace.after(given_up) };
     let agent = spending::with_reported_model(opened.agent.payload(), trace.model.as_deref());
-    let SpendingAgent { alias, model, is_free } = SpendingAgent::from_agent(&agent, config);
+    let SpendingAgent { alias, model, is_free, is_person } = SpendingAgent::from_agent(&agent, config);
     let now = ids::now_ms();
     let run = AttemptUsage {
         tokens: trace.tokens().or_else(|| of_counted_turns(&trace)),
         is_partial: true,
-        duration_ms: now.saturating_sub(opened.opened_at),
+        duration_ms: if is_person { 0 } else { now.saturating_sub(opened.opened_at) },
         is_running: true,
         is_free,
         ..AttemptUsage::default()

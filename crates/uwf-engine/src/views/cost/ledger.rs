@@ -8,17 +8,18 @@ use uwf_core::config::{DEFAULT_CURRENCY, ListPrices, UwfConfig};
 use uwf_core::node::{self, StepNode};
 use uwf_core::spending::{self, AttemptUsage, MoneySource, SpendingTotals};
 use uwf_core::thread::ThreadId;
-use uwf_core::view;
 
 use super::group_place::GroupPlace;
-use super::memory::{CachedThreadSteps, CostMemory, RecordSign};
+use super::memory::{CachedThreadSteps, CostMemory};
 use super::{
-    CostBy, CostReport, CostRequest, CostRow, HeadAndRecord, PricesUsed, UnreadableThread, children_without_step,
-    in_progress,
+    CostBy, CostReport, CostRequest, CostRow, DayZone, HeadAndRecord, PricesUsed, UnreadableThread,
+    children_without_step, in_progress,
 };
 use crate::attempt::settings;
 use crate::error::Result;
+use crate::root::file_sign::FileSign;
 use crate::root::home::Home;
+use crate::root::marks::{self, ThreadMark};
 use crate::thread::load::Thread;
 use crate::thread::nodes;
 use crate::thread::runs::{KnownRun, RunReader, StepRuns};
@@ -45,7 +46,8 @@ impl CostReader<'_> {
         }
         let steps = thread.chain()?.records().iter().map(|record| record.step).collect();
         let workflow = self.workflow(thread.start.workflow);
-        Ok(self.memory.keep_line(thread.head, CachedThreadSteps { workflow, steps }))
+        let is_child = thread.start.parent.is_some();
+        Ok(self.memory.keep_line(thread.head, CachedThreadSteps { workflow, steps, is_child }))
     }
 
     fn step(&mut self, step: NodeHash) -> Arc<StepRuns> {
@@ -72,6 +74,7 @@ pub(super) type RowKey = (Option<String>, Option<String>);
 pub(super) struct CostLedger<'h> {
     config: &'h UwfConfig,
     by: CostBy,
+    zone: DayZone,
     only_ended: bool,
     /// Whether a child thread is named by its place in the groups above it. In the costs of all threads it may come before its parent.
     pub(super) names_places: bool,
@@ -85,6 +88,8 @@ pub(super) struct CostLedger<'h> {
     /// Threads whose failed attempts are in the total. Their nodes can't be counted like steps: two attempts of a thread may have the same
     /// node.
     tried: HashSet<ThreadId>,
+    /// The marks of all threads, if the costs of all are added up.
+    pub(super) marks: Option<BTreeMap<String, BTreeSet<ThreadMark>>>,
     /// Threads whose attempt in progress is in the total.
     playing: HashSet<ThreadId>,
     /// Steps that occurred more than once.
@@ -100,6 +105,8 @@ pub(super) struct CostAccount {
     thread: Option<ThreadId>,
     /// Key of its row.
     row: RowKey,
+    /// Whether the thread above was added before, with the costs of this one.
+    is_part: bool,
     /// The workflow of the current steps: the thread's, or a child thread's.
     workflow: Option<String>,
     /// The branch or the group of the current steps.
@@ -121,6 +128,7 @@ impl<'h> CostLedger<'h> {
         CostLedger {
             config,
             by: request.by,
+            zone: request.zone.clone(),
             only_ended: request.only_ended,
             names_places: false,
             since: request.since.unwrap_or(0),
@@ -130,6 +138,7 @@ impl<'h> CostLedger<'h> {
             total: SpendingTotals::default(),
             counted: HashSet::new(),
             tried: HashSet::new(),
+            marks: None,
             playing: HashSet::new(),
             shared: HashSet::new(),
             unpriced: BTreeSet::new(),
@@ -139,23 +148,36 @@ impl<'h> CostLedger<'h> {
 
     /// Adds a thread.
     pub(super) fn thread(&mut self, thread: &Thread<'_>, standing: &HeadAndRecord) {
-        match self.reader.line(thread) {
-            Ok(line) => self.line(&thread.id, standing, &line),
-            Err(error) => {
-                let row = (Some(thread.id.to_string()), self.reader.workflow(thread.start.workflow));
-                self.lacks(&row, thread.id.clone(), error.to_string());
-            }
+        if let Some(line) = self.line_of(thread) {
+            self.line(&thread.id, standing, &line, false);
         }
     }
 
-    /// Adds a thread with these steps. A completed thread has no failed attempts after its last step.
-    pub(super) fn line(&mut self, thread: &ThreadId, standing: &HeadAndRecord, line: &CachedThreadSteps) {
+    /// Workflow and steps of a thread; `None` if they are unreadable, which is noted.
+    pub(super) fn line_of(&mut self, thread: &Thread<'_>) -> Option<Arc<CachedThreadSteps>> {
+        let line = self.reader.line(thread);
+        line.map_err(|error| {
+            let row = (Some(thread.id.to_string()), self.reader.workflow(thread.start.workflow));
+            self.lacks(&row, thread.id.clone(), error.to_string());
+        })
+        .ok()
+    }
+
+    /// Adds a thread with these steps. A completed thread has no failed attempts after its last step. With `is_part`, the thread above it was
+    /// added before: its row has the costs of this one, which gets a row only for more than those.
+    pub(super) fn line(
+        &mut self,
+        thread: &ThreadId,
+        standing: &HeadAndRecord,
+        line: &CachedThreadSteps,
+        is_part: bool,
+    ) {
         let row = (Some(thread.to_string()), line.workflow.clone());
         let outside = GroupPlace::default();
         let place = if self.names_places { outside.of_child(self.reader.home, thread) } else { outside };
         let labels = if self.by == CostBy::Label { self.labels(thread) } else { Vec::new() };
         let (thread_id, workflow) = (Some(thread.clone()), line.workflow.clone());
-        let mut account = CostAccount { thread: thread_id, row, workflow, place, labels, why: None };
+        let mut account = CostAccount { thread: thread_id, row, is_part, workflow, place, labels, why: None };
         for step in &line.steps {
             self.step(&mut account, *step, 0);
         }
@@ -164,7 +186,7 @@ impl<'h> CostLedger<'h> {
         }
         self.in_progress(&account, thread, standing.head);
         self.children_without_step(&mut account, thread, standing.head, 0);
-        if self.by == CostBy::Thread && self.since == 0 && self.until == u64::MAX {
+        if self.by == CostBy::Thread && !is_part && self.since == 0 && self.until == u64::MAX {
             // A thread without costs also gets a row.
             self.rows.entry(account.row.clone()).or_default();
         }
@@ -190,7 +212,7 @@ impl<'h> CostLedger<'h> {
     pub(super) fn step(&mut self, account: &mut CostAccount, hash: NodeHash, depth: usize) {
         let step = self.reader.step(hash);
         let is_new = self.counted.insert(hash);
-        if !is_new {
+        if !is_new && !account.is_part {
             self.shared.insert(hash);
         }
         for run in &step.runs {
@@ -245,7 +267,7 @@ impl<'h> CostLedger<'h> {
                 }
                 Err(error) => account.why = Some(error.to_string()),
             }
-            if let Some(record) = RecordSign::from_file(&home.record_file(&child.id)) {
+            if let Some(record) = FileSign::from_file(&home.record_file(&child.id)) {
                 self.failures(account, &child.id, child.head, record);
             }
             self.in_progress(account, &child.id, child.head);
@@ -255,7 +277,7 @@ impl<'h> CostLedger<'h> {
     }
 
     /// Adds the failed attempts since the newest step, which belong to no step yet.
-    fn failures(&mut self, account: &mut CostAccount, thread: &ThreadId, head: NodeHash, record: RecordSign) {
+    fn failures(&mut self, account: &mut CostAccount, thread: &ThreadId, head: NodeHash, record: FileSign) {
         let is_new = self.tried.insert(thread.clone());
         for hash in self.reader.memory.tries(self.reader.home, thread, head, record) {
             match self.reader.runs.failed(hash) {
@@ -268,10 +290,19 @@ impl<'h> CostLedger<'h> {
     /// Adds the attempt in progress, if there is one.
     fn in_progress(&mut self, account: &CostAccount, thread: &ThreadId, head: NodeHash) {
         if !self.only_ended
+            && self.is_open(thread)
             && let Some(run) = in_progress::run(self.reader.home, self.config, thread, head)
         {
             let is_new = self.playing.insert(thread.clone());
             self.run(account, &run, is_new);
+        }
+    }
+
+    /// Whether a thread has an open attempt. Most have none, and their records needn't be read.
+    fn is_open(&self, thread: &ThreadId) -> bool {
+        match &self.marks {
+            Some(marks) => marks.get(thread.as_str()).is_some_and(|marks| marks.contains(&ThreadMark::Open)),
+            None => marks::is_open_here(self.reader.home, thread),
         }
     }
 
@@ -294,6 +325,7 @@ impl<'h> CostLedger<'h> {
         }
         // A row of a thread counts all its steps; any other row counts shared steps once, like the total.
         let key = match self.by {
+            CostBy::Thread if account.is_part && !is_new => return,
             CostBy::Thread => account.row.clone(),
             _ if !is_new => return,
             CostBy::Role => (Some(known.role.clone()), None),
@@ -314,7 +346,7 @@ impl<'h> CostLedger<'h> {
                 return;
             }
             CostBy::Label => (None, None),
-            CostBy::Day => (view::time(known.at_ms).split(' ').next().map(str::to_owned), None),
+            CostBy::Day => (Some(self.zone.day_of(known.at_ms)), None),
         };
         self.rows.entry(key).or_default().add(run, prices);
     }
@@ -338,6 +370,7 @@ impl<'h> CostLedger<'h> {
         CostReport {
             list_prices,
             by: self.by,
+            time_zone: self.zone.name().to_owned(),
             rows,
             total: self.total,
             threads,

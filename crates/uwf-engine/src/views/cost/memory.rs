@@ -1,9 +1,7 @@
 //! Cache of everything that adding up costs has read. Entries belong to a hash or to an unchanged record, so they are never outdated.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
@@ -12,6 +10,7 @@ use uwf_core::thread::ThreadId;
 use super::HeadAndRecord;
 use super::attempt_times::AttemptTimes;
 use crate::attempt::recorded;
+use crate::root::file_sign::FileSign;
 use crate::root::home::Home;
 use crate::thread::runs::StepRuns;
 
@@ -25,8 +24,8 @@ pub struct CostMemory {
     config: UwfConfig,
     steps: HashMap<NodeHash, Arc<StepRuns>>,
     lines: HashMap<NodeHash, Arc<CachedThreadSteps>>,
-    tries: HashMap<ThreadId, (RecordSign, NodeHash, Vec<NodeHash>)>,
-    times: HashMap<ThreadId, (Option<RecordSign>, Arc<AttemptTimes>)>,
+    tries: HashMap<ThreadId, (FileSign, NodeHash, Vec<NodeHash>)>,
+    times: HashMap<ThreadId, (Option<FileSign>, Arc<AttemptTimes>)>,
 }
 
 /// Workflow and steps of a thread up to a head.
@@ -35,26 +34,8 @@ pub(super) struct CachedThreadSteps {
     pub(super) workflow: Option<String>,
     /// The steps, oldest first.
     pub(super) steps: Vec<NodeHash>,
-}
-
-/// Time and size of a thread's record. Every added line changes them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RecordSign {
-    changed: SystemTime,
-    bytes: u64,
-}
-
-impl RecordSign {
-    /// `None` when there is no record.
-    pub(super) fn from_file(record: &Path) -> Option<RecordSign> {
-        let found = std::fs::metadata(record).ok()?;
-        Some(RecordSign { changed: found.modified().ok()?, bytes: found.len() })
-    }
-
-    /// When it changed, Unix milliseconds.
-    pub(super) fn changed_ms(&self) -> Option<u64> {
-        u64::try_from(self.changed.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
-    }
+    /// Whether it is a child thread.
+    pub(super) is_child: bool,
 }
 
 impl CostMemory {
@@ -94,13 +75,13 @@ impl CostMemory {
     }
 
     /// Keeps how long the failed attempts of a thread took whose record was read before.
-    pub(super) fn keep_times(&mut self, thread: &ThreadId, sign: Option<RecordSign>, times: AttemptTimes) {
+    pub(super) fn keep_times(&mut self, thread: &ThreadId, sign: Option<FileSign>, times: AttemptTimes) {
         self.times.insert(thread.clone(), (sign, Arc::new(times)));
     }
 
     /// How long the failed attempts of a thread took, read again when its record has changed.
     pub(super) fn attempt_times(&mut self, home: &Home, thread: &ThreadId) -> Arc<AttemptTimes> {
-        let sign = RecordSign::from_file(&home.record_file(thread));
+        let sign = FileSign::from_file(&home.record_file(thread));
         if let Some((_, times)) = self.times.get(thread).filter(|(known, _)| *known == sign) {
             return Arc::clone(times);
         }
@@ -110,7 +91,7 @@ impl CostMemory {
     }
 
     /// The failed attempts since the newest step of a thread, from its record.
-    pub(super) fn tries(&mut self, home: &Home, thread: &ThreadId, head: NodeHash, sign: RecordSign) -> Vec<NodeHash> {
+    pub(super) fn tries(&mut self, home: &Home, thread: &ThreadId, head: NodeHash, sign: FileSign) -> Vec<NodeHash> {
         match self.tries.get(thread) {
             Some((of, at, tries)) if (*of, *at) == (sign, head) => tries.clone(),
             _ => {

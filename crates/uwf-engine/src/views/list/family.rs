@@ -3,21 +3,23 @@
 //! The machine that started a child thread has them in its settings. For a thread that came by a copy of its store, or that another machine
 //! started, they follow from nodes: the id of a child thread is made of its parent's id and head, and of its role.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use json_cas::NodeHash;
 use serde_json::Value;
 use ulid::Ulid;
+use uwf_core::label::ThreadLabels;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::Workflow;
 
 use super::memory::HeadSummaryCache;
+use super::recorded::{RecordedFacts, RecordedFactsCache};
 use super::{ThreadRow, finished};
 use crate::attempt::child_threads::kinship::{ThreadKin, ThreadOrder};
-use crate::attempt::thread_branch::ThreadBranch;
 use crate::root::history;
 use crate::root::home::Home;
+use crate::root::thread_branch::ThreadBranch;
 use crate::thread::load::Thread;
 use crate::thread::{children, nodes};
 use crate::views::branches;
@@ -37,6 +39,7 @@ pub(crate) struct RowPlace {
 pub(super) struct FamilyReader<'h> {
     home: &'h Home,
     has_finished: bool,
+    recorded: RecordedFactsCache<'h>,
     known: HashMap<ThreadId, Option<ThreadKin>>,
     /// The threads of the listing, once they are needed.
     threads: Option<ListedThreads>,
@@ -51,15 +54,31 @@ struct ListedThreads {
 }
 
 impl<'h> FamilyReader<'h> {
-    /// `has_finished` says whether the listing has finished threads.
-    pub(super) fn new(home: &'h Home, has_finished: bool) -> FamilyReader<'h> {
-        FamilyReader { home, has_finished, known: HashMap::new(), threads: None }
+    /// `has_finished` says whether the listing has finished threads, `asked` is the number of threads whose settings it reads.
+    pub(super) fn new(home: &'h Home, has_finished: bool, asked: usize) -> FamilyReader<'h> {
+        let recorded = RecordedFactsCache::load(home, asked);
+        FamilyReader { home, has_finished, recorded, known: HashMap::new(), threads: None }
+    }
+
+    /// The labels of a thread; none if this machine does not know its settings.
+    pub(super) fn labels(&mut self, id: &ThreadId) -> ThreadLabels {
+        self.recorded.get(id).map(|recorded| recorded.labels.clone()).unwrap_or_default()
+    }
+
+    /// The same if the listing is so large that it remembers them for the next one.
+    pub(super) fn remembered_labels(&mut self, id: &ThreadId) -> Option<ThreadLabels> {
+        self.recorded.is_kept().then(|| self.labels(id))
+    }
+
+    /// Keeps what was read for the next listing. `all` has all threads of this machine, if the listing read them.
+    pub(super) fn save(&self, all: Option<HashSet<ThreadId>>) {
+        self.recorded.save(all);
     }
 
     /// The parent of a thread and the branch that it is; `None` if neither is known. `head` is its head, if the caller knows it.
     pub(super) fn kinship(&mut self, id: &ThreadId, head: Option<NodeHash>) -> Option<&ThreadKin> {
         if !self.known.contains_key(id) {
-            let recorded = ThreadKin::recorded(self.home, id);
+            let recorded = self.recorded.get(id).map(RecordedFacts::kin);
             // A person may have stepped a thread here that another machine began, without its parent.
             let is_whole = recorded.as_ref().is_some_and(|kinship| kinship.parent.is_some() || head.is_none());
             let found = if is_whole { recorded } else { self.derived(id, head).or(recorded) };
@@ -71,6 +90,12 @@ impl<'h> FamilyReader<'h> {
     /// The order of a row that began at this time.
     pub(super) fn order(&mut self, began_at: u64, id: &ThreadId, head: Option<NodeHash>) -> ThreadOrder {
         ThreadOrder::new(began_at, self.kinship(id, head), id.clone())
+    }
+
+    /// The order of a row whose nodes were read, among rows that began at the same time.
+    pub(super) fn order_of_read(&mut self, row: &ThreadRow) -> ThreadOrder {
+        let kinship = if row.is_child { self.kinship(&row.thread, Some(row.head)) } else { None };
+        ThreadOrder::new(0, kinship, row.thread.clone())
     }
 
     /// The place of a row whose nodes were read.

@@ -1,15 +1,28 @@
-//! The threads of groups in a listing for people: each is folded into the thread that plays the group, which has their counts.
+//! The threads of groups in a listing for people: each is folded into the thread that plays the group, which has a list of them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use super::family::FamilyReader;
+use super::memory::READ_DIRECTLY;
 use super::{ThreadFilter, ThreadRow};
 use crate::attempt::child_threads::kinship::ThreadKin;
 use crate::root::home::Home;
 use crate::thread::state::ThreadState;
 use crate::thread::{children, nodes};
+use crate::views::branches;
+
+/// A branch of a group that a thread is playing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlayedBranch {
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Its path, `GROUP.BRANCH`.
+    pub path: Option<String>,
+    /// Its state; `None` if it has ended.
+    pub state: Option<ThreadState>,
+}
 
 /// Number of branches of the groups that a thread is playing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,28 +34,34 @@ pub struct BranchCounts {
 }
 
 impl BranchCounts {
-    /// Whether the thread is playing no branch.
+    /// The number of these branches in each state.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.active.is_empty() && self.ended == 0
-    }
-
-    fn merge(&mut self, other: &BranchCounts) {
-        other.active.iter().for_each(|(state, count)| *self.active.entry(*state).or_default() += count);
-        self.ended += other.ended;
+    pub fn count(branches: &[PlayedBranch]) -> BranchCounts {
+        let mut counts = BranchCounts::default();
+        for branch in branches {
+            match branch.state {
+                Some(state) => *counts.active.entry(state).or_default() += 1,
+                None => counts.ended += 1,
+            }
+        }
+        counts
     }
 }
 
 /// The threads of groups among the listed threads.
 pub(super) struct BranchFolds<'h> {
     home: &'h Home,
-    /// States of the active threads.
+    /// States of all threads, as far as the listing knows them.
     states: HashMap<ThreadId, ThreadState>,
     listed: HashSet<ThreadId>,
     /// Whether branches are folded even if their player is not listed.
     folds_all: bool,
     /// Child threads that this machine has not recorded, by parent.
     unrecorded: HashMap<ThreadId, Vec<(ThreadId, bool)>>,
+    /// Number of rows in the list of each state.
+    shown: BTreeMap<ThreadState, usize>,
+    /// Threads with folded rows.
+    players: HashSet<ThreadId>,
 }
 
 impl<'h> BranchFolds<'h> {
@@ -54,18 +73,36 @@ impl<'h> BranchFolds<'h> {
     ) -> BranchFolds<'h> {
         let listed = listed.iter().map(|row| row.thread.clone()).collect();
         // A run has the outcome of its own thread, whatever its branches ended with.
-        BranchFolds { home, states, listed, folds_all: !filter.outcomes.is_empty(), unrecorded: HashMap::new() }
+        let folds_all = !filter.outcomes.is_empty();
+        let (unrecorded, shown, players) = (HashMap::new(), BTreeMap::new(), HashSet::new());
+        BranchFolds { home, states, listed, folds_all, unrecorded, shown, players }
     }
 
     /// Whether a thread belongs to a group, and the thread that plays the group is listed. If a group plays another one, the outermost
     /// counts.
     pub(super) fn folds(&mut self, row: &ThreadRow, family: &mut FamilyReader<'_>) -> bool {
-        if !row.is_child {
-            return false;
+        let mut player = None;
+        if row.is_child {
+            self.note(row, family);
+            player = self.player(row, family).filter(|player| self.folds_all || self.listed.contains(player));
         }
-        self.note(row, family);
-        let is_listed = |player| self.folds_all || self.listed.contains(&player);
-        self.player(row, family).is_some_and(is_listed)
+        // The list of its state has the row if it does not have the player.
+        if player.as_ref().is_none_or(|player| !self.folds_all && self.states.get(player) != Some(&row.state)) {
+            *self.shown.entry(row.state).or_default() += 1;
+        }
+        let is_folded = player.is_some();
+        self.players.extend(player);
+        is_folded
+    }
+
+    /// Whether a thread may be playing branches. A long list trusts its own rows, because looking for child threads reads a directory.
+    pub(super) fn may_play(&self, thread: &ThreadId, rows: usize) -> bool {
+        rows <= READ_DIRECTLY || self.players.contains(thread)
+    }
+
+    /// Number of rows in the list of each state, of the rows so far.
+    pub(super) fn shown(self) -> BTreeMap<ThreadState, usize> {
+        self.shown
     }
 
     /// Notes a child thread that its parent's directory on this machine lacks.
@@ -97,45 +134,64 @@ impl<'h> BranchFolds<'h> {
         player
     }
 
-    /// The child threads of a thread, and whether each is a branch. An unreadable directory leaves out a number.
+    /// The child threads of a thread, and whether each is a branch. Branches have the order of their group. An unreadable directory leaves out
+    /// threads.
     fn children(&self, thread: &ThreadId) -> Vec<(ThreadId, bool)> {
-        let recorded = children::known(self.home, thread).unwrap_or_default().into_iter().map(|child| {
-            let is_branch = ThreadKin::recorded(self.home, &child).is_some_and(|kinship| kinship.branch.is_some());
-            (child, is_branch)
-        });
+        let branch = |child: &ThreadId| ThreadKin::recorded(self.home, child).and_then(|kin| kin.branch);
+        let recorded = children::known(self.home, thread).unwrap_or_default().into_iter();
+        let mut recorded: Vec<(Option<usize>, ThreadId, bool)> = recorded
+            .map(|child| match branch(&child) {
+                Some(branch) => (branch.position, child, true),
+                None => (None, child, false),
+            })
+            .collect();
+        recorded.sort_by_key(|(position, ..)| *position);
+        let recorded = recorded.into_iter().map(|(_, child, is_branch)| (child, is_branch));
         recorded.chain(self.unrecorded.get(thread).into_iter().flatten().cloned()).collect()
     }
 
-    /// The branches that a listed thread is playing. A branch that plays branches itself counts as them.
-    pub(super) fn counts(&self, thread: &ThreadId) -> BranchCounts {
-        self.counts_below(thread, MAX_GENERATIONS)
+    /// The branches that a listed thread is playing, in the order of their groups. A branch that plays branches itself stands for them.
+    pub(super) fn branches(&self, thread: &ThreadId, family: &mut FamilyReader<'_>) -> Vec<PlayedBranch> {
+        let mut found = Vec::new();
+        self.add_below(thread, MAX_GENERATIONS, &mut found);
+        let branch = |thread: ThreadId| {
+            let kin = family.kinship(&thread, None).cloned();
+            let path = kin.and_then(|kin| branches::path_of(&kin, &mut |id| family.kinship(id, None).cloned()));
+            PlayedBranch { path, state: self.active(&thread), thread }
+        };
+        found.into_iter().map(branch).collect()
     }
 
-    fn counts_below(&self, thread: &ThreadId, generations: usize) -> BranchCounts {
-        let mut counts = BranchCounts::default();
+    /// The state of a thread that has not ended.
+    fn active(&self, thread: &ThreadId) -> Option<ThreadState> {
+        let has_ended = |state: &ThreadState| matches!(state, ThreadState::Completed | ThreadState::Killed);
+        self.states.get(thread).copied().filter(|state| !has_ended(state))
+    }
+
+    fn add_below(&self, thread: &ThreadId, generations: usize, found: &mut Vec<ThreadId>) {
         for (child, _) in self.children(thread) {
-            if !self.states.contains_key(&child) || generations == 0 {
+            if self.active(&child).is_none() || generations == 0 {
                 continue;
             }
             for (branch, _) in self.children(&child).into_iter().filter(|(_, is_branch)| *is_branch) {
-                counts.merge(&self.of_branch(&branch, generations - 1));
+                self.add_branch(branch, generations - 1, found);
             }
         }
-        counts
     }
 
-    fn of_branch(&self, branch: &ThreadId, generations: usize) -> BranchCounts {
-        let Some(state) = self.states.get(branch) else { return BranchCounts { ended: 1, ..BranchCounts::default() } };
-        let mut below = self.counts_below(branch, generations);
-        // The groups of a workflow that plays the branch.
-        for (child, _) in self.children(branch) {
-            if generations > 0 && self.states.contains_key(&child) {
-                below.merge(&self.counts_below(&child, generations - 1));
+    fn add_branch(&self, branch: ThreadId, generations: usize, found: &mut Vec<ThreadId>) {
+        let before = found.len();
+        if self.active(&branch).is_some() {
+            self.add_below(&branch, generations, found);
+            // The groups of a workflow that plays the branch.
+            for (child, _) in self.children(&branch) {
+                if generations > 0 && self.active(&child).is_some() {
+                    self.add_below(&child, generations - 1, found);
+                }
             }
         }
-        if below.is_empty() {
-            below.active.insert(*state, 1);
+        if found.len() == before {
+            found.push(branch);
         }
-        below
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use json_cas::NodeHash;
 use uwf_core::node::{NodeKind, StartNode, StepNode};
+use uwf_core::text::{ellipsize, one_line};
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::START;
 
@@ -16,10 +17,13 @@ use crate::thread::load::Thread;
 use crate::thread::nodes;
 
 /// Up to this many heads are read from their nodes each time, so that damage shows at once. Beyond that, listings use the cache.
-const READ_DIRECTLY: usize = 200;
+pub(crate) const READ_DIRECTLY: usize = 200;
 
-/// Bytes of an entry before the role.
-const FIXED: usize = 34;
+/// Bytes of an entry before the role and the task.
+const FIXED: usize = 36;
+
+/// Characters of a task in a row.
+const TASK: usize = 80;
 
 /// Summary of a thread at a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +35,13 @@ pub(super) struct HeadSummary {
     pub(super) is_child: bool,
     /// Unix milliseconds.
     pub(super) timestamp: u64,
+    /// The beginning of its task on one line; `None` if its start is unreadable.
+    pub(super) task: Option<String>,
+}
+
+/// The beginning of a task, as rows show it.
+pub(super) fn beginning(task: &str) -> String {
+    ellipsize(&one_line(task), TASK).into_owned()
 }
 
 /// The caches of active and of finished threads. Not every listing needs finished threads.
@@ -91,8 +102,8 @@ impl HeadSummaryCache {
         let thread = Thread::load_at(home, id.clone(), head)?;
         let role = (thread.position() != START).then(|| thread.position().to_owned());
         let (workflow, start, timestamp) = (thread.start.workflow, thread.start_hash, thread.head_timestamp_ms);
-        let is_child = thread.start.parent.is_some();
-        Ok(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp }))
+        let (is_child, task) = (thread.start.parent.is_some(), Some(beginning(&thread.start.prompt)));
+        Ok(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp, task }))
     }
 
     /// The summary of a finished thread; `None` if it is unreadable. The history has the workflow, unless the nodes were unreadable when
@@ -112,10 +123,11 @@ impl HeadSummaryCache {
             _ => return None,
         };
         // The start of another program's thread is not always readable.
-        let begun = nodes::typed::<StartNode>(store, start).ok();
+        let begun = nodes::get(store, start).and_then(|node| nodes::payload::<StartNode>(start, &node)).ok();
         let workflow = row.workflow.or(begun.as_ref().map(|begun| begun.workflow))?;
-        let is_child = begun.is_some_and(|begun| begun.parent.is_some());
-        Some(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp: node.timestamp }))
+        let is_child = begun.as_ref().is_some_and(|begun| begun.parent.is_some());
+        let task = begun.map(|begun| beginning(&begun.prompt));
+        Some(self.learn(head, HeadSummary { workflow, start, role, is_child, timestamp: node.timestamp, task }))
     }
 
     fn learn(&mut self, head: NodeHash, summary: HeadSummary) -> HeadSummary {
@@ -132,32 +144,37 @@ impl HeadSummaryCache {
     }
 }
 
-/// Head, workflow, StartNode, timestamp as u64, 1 for a child thread, then the role's length and text; length 0 is "no role".
+/// Head, workflow, StartNode, timestamp as u64, a byte of flags, the lengths of role and task as u8 and u16, then both texts.
 fn encode<'s>(known: impl Iterator<Item = (NodeHash, &'s HeadSummary)>) -> Vec<u8> {
     let mut body = Vec::new();
     for (head, summary) in known {
-        let role = summary.role.as_deref().unwrap_or_default();
-        let Ok(length) = u8::try_from(role.len()) else { continue };
+        let text = |text: &'s Option<String>| text.as_deref().unwrap_or_default();
+        let (role, task) = (text(&summary.role), text(&summary.task));
+        let (Ok(role_length), Ok(task_length)) = (u8::try_from(role.len()), u16::try_from(task.len())) else {
+            continue;
+        };
         for word in [head.as_u64(), summary.workflow.as_u64(), summary.start.as_u64(), summary.timestamp] {
             body.extend(word.to_le_bytes());
         }
-        body.extend([u8::from(summary.is_child), length]);
-        body.extend(role.as_bytes());
+        body.extend([u8::from(summary.is_child) | u8::from(summary.task.is_some()) << 1, role_length]);
+        body.extend(task_length.to_le_bytes());
+        body.extend([role, task].concat().as_bytes());
     }
     body
 }
 
 fn decode(mut body: &[u8]) -> HashMap<NodeHash, HeadSummary> {
     let mut known = HashMap::new();
-    while let Some((words, rest)) = body.split_first_chunk::<FIXED>() {
-        let word = |at: usize| words[at..at + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
+    while let Some((fixed, rest)) = body.split_first_chunk::<FIXED>() {
+        let word = |at: usize| fixed[at..at + 8].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
         let hash = |at| NodeHash::from_u64(word(at));
-        let length = usize::from(words[FIXED - 1]);
-        let Some((role, rest)) = rest.split_at_checked(length) else { break };
-        let role = (length > 0).then(|| String::from_utf8_lossy(role).into_owned());
-        let is_child = words[FIXED - 2] == 1;
-        let summary = HeadSummary { workflow: hash(8), start: hash(16), role, is_child, timestamp: word(24) };
-        known.insert(hash(0), summary);
+        let [flags, role_length, task_low, task_high] = [32, 33, 34, 35].map(|at| fixed[at]);
+        let Some((role, rest)) = rest.split_at_checked(role_length.into()) else { break };
+        let Some((task, rest)) = rest.split_at_checked(u16::from_le_bytes([task_low, task_high]).into()) else { break };
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let (role, task) = ((role_length > 0).then(|| text(role)), (flags & 2 > 0).then(|| text(task)));
+        let (workflow, start, timestamp) = (hash(8), hash(16), word(24));
+        known.insert(hash(0), HeadSummary { workflow, start, role, is_child: flags & 1 > 0, timestamp, task });
         body = rest;
     }
     known
@@ -168,11 +185,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_tasks_are_read_back() {
+    fn written_summaries_are_read_back() {
         let of = |number: u64, role: Option<&str>| {
             let (workflow, start) = (NodeHash::from_u64(number * 2), NodeHash::from_u64(number * 3));
             let role = role.map(str::to_owned);
-            let summary = HeadSummary { workflow, start, is_child: role.is_none(), role, timestamp: number * 5 };
+            let (is_child, task) = (role.is_none(), role.as_ref().map(|role| role.repeat(99)));
+            let summary = HeadSummary { workflow, start, is_child, role, timestamp: number * 5, task };
             (NodeHash::from_u64(number), summary)
         };
         let known: HashMap<NodeHash, HeadSummary> =

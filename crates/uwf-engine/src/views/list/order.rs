@@ -12,6 +12,9 @@ use crate::attempt::child_threads::kinship::ThreadOrder;
 use crate::root::home::Home;
 use crate::root::record;
 
+/// Reads the nodes of a row, unless they were read.
+pub(super) type RowReader<'r> = dyn FnMut(&mut ThreadRow) + 'r;
+
 /// The rows of a listing. Those that began at the same time are sorted when the listing reaches them, because that reads their places.
 pub(super) struct OrderedRows<'h> {
     home: &'h Home,
@@ -38,22 +41,23 @@ impl<'h> OrderedRows<'h> {
         equal
     }
 
-    fn sort(&mut self, mut equal: Vec<ThreadRow>, family: &mut FamilyReader<'_>) {
+    fn sort(&mut self, mut equal: Vec<ThreadRow>, family: &mut FamilyReader<'_>, read: &mut RowReader<'_>) {
         if equal.len() > 1 {
+            equal.iter_mut().for_each(&mut *read);
             let mut keyed: Vec<(ThreadOrder, ThreadRow)> =
-                equal.into_iter().map(|row| (family.order(0, &row.thread, Some(row.head)), row)).collect();
+                equal.into_iter().map(|row| (family.order_of_read(&row), row)).collect();
             keyed.sort_by(|(a, _), (b, _)| a.newest_first(b));
             equal = keyed.into_iter().map(|(_, row)| row).collect();
         }
         self.next = equal.into();
     }
 
-    /// Leaves out this number of rows.
-    pub(super) fn skip(&mut self, mut count: usize, family: &mut FamilyReader<'_>) {
+    /// Leaves out this number of rows. `read` reads their nodes.
+    pub(super) fn skip(&mut self, mut count: usize, family: &mut FamilyReader<'_>, read: &mut RowReader<'_>) {
         while count > 0 {
             let equal = self.take_equal();
             if equal.len() > count || equal.is_empty() {
-                self.sort(equal, family);
+                self.sort(equal, family, read);
                 self.next.drain(..count.min(self.next.len()));
                 return;
             }
@@ -61,13 +65,15 @@ impl<'h> OrderedRows<'h> {
         }
     }
 
-    /// The next row.
-    pub(super) fn next(&mut self, family: &mut FamilyReader<'_>) -> Option<ThreadRow> {
+    /// The next row, with its nodes read.
+    pub(super) fn next(&mut self, family: &mut FamilyReader<'_>, read: &mut RowReader<'_>) -> Option<ThreadRow> {
         if self.next.is_empty() {
             let equal = self.take_equal();
-            self.sort(equal, family);
+            self.sort(equal, family, read);
         }
-        self.next.pop_front()
+        let mut row = self.next.pop_front()?;
+        read(&mut row);
+        Some(row)
     }
 }
 

@@ -5,12 +5,15 @@ use maud::{Markup, html};
 use uwf_core::config::UwfConfig;
 use uwf_core::money;
 use uwf_core::spending::SpendingTotals;
+use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::usage;
 use uwf_engine::verbs::diff::{DiffReport, DiffSubject};
-use uwf_engine::views::cost::{self, CostRequest};
+use uwf_engine::views::cost::{self, CostBy, CostRequest};
+use uwf_engine::views::show;
+use uwf_engine::views::thread_now::ThreadNow;
 
 use super::pairs::{StepPair, same_words};
 use super::sides::ComparedRun;
@@ -146,23 +149,35 @@ fn head(
     let has_input = inputs.iter().any(Option::is_some);
     let what = if is_whole { "threads" } else { "steps" };
     let counts = [runs[0].records()?.len(), runs[1].records()?.len()];
+    let states = if is_whole { threads.map(|thread| state(home, &thread.id)) } else { [None, None] };
+    let apart = |number: fn(&SpendingTotals) -> u64, words: fn(u64) -> String| {
+        let known = [totals[0].spent.as_ref()?, totals[1].spent.as_ref()?].map(number);
+        difference(known[0] as f64, known[1] as f64, |apart| words(apart as u64))
+    };
+    let apart_in_steps =
+        is_whole.then(|| difference(counts[0] as f64, counts[1] as f64, |apart| apart.to_string())).flatten();
     Ok(html! {
         header #head {
             h1 { "Compare two " (what) }
             table.totals {
-                thead { tr { td {} th scope="col" { "Left" } th scope="col" { "Right" } } }
+                thead { tr {
+                    td {}
+                    @for (named, thread) in two.iter().zip(threads) { th scope="col" { (title(named, thread)) } }
+                    th scope="col" { "Difference" }
+                } }
                 tbody {
-                    tr { th scope="row" { (what.trim_end_matches('s')) } @for (named, thread) in two.iter().zip(threads) { td { (link(named, thread)) } } }
                     @if is_whole {
-                        tr { th scope="row" { "task" } (tasks(threads)) }
+                        tr { th scope="row" { "Task" } (tasks(threads)) td {} }
+                        tr { th scope="row" { "State" } @for state in &states { td { @if let Some(state) = state { (state) } } } td {} }
                         @if has_input {
-                            tr { th scope="row" { "input" } @for input in &inputs { td { @if let Some(input) = input { (texts::json(input, None)) } } } }
+                            tr { th scope="row" { "Input" } @for input in &inputs { td { @if let Some(input) = input { (texts::json(input, None)) } } } td {} }
                         }
-                        tr { th scope="row" { "steps" } @for count in counts { td { (count) } } }
+                        tr { th scope="row" { "Agents" } @for total in &totals { td { (total.agents.join(", ")) } } td {} }
+                        tr { th scope="row" { "Steps" } @for count in counts { td { (count) } } td { (apart_in_steps.unwrap_or_default()) } }
                     }
-                    tr { th scope="row" { "agents' time" } @for total in &totals { td { (total.time) } } }
-                    tr { th scope="row" { "tokens" } @for total in &totals { td { (total.tokens) } } }
-                    tr { th scope="row" { "cost" } @for total in &totals { td { (total.cost) } } }
+                    tr { th scope="row" { "Agent time" } @for total in &totals { td { (total.time) } } td { (apart(|spent| spent.duration_ms, parts::duration).unwrap_or_default()) } }
+                    tr { th scope="row" { "Tokens" } @for total in &totals { td { (total.tokens) } } td { (apart(|spent| spent.tokens.total(), parts::count).unwrap_or_default()) } }
+                    tr { th scope="row" { "Cost" } @for total in &totals { td { (total.cost) } } td { (cost_apart(&totals).unwrap_or_default()) } }
                 }
             }
             @if threads[0].start.workflow != threads[1].start.workflow {
@@ -183,13 +198,37 @@ fn tasks(threads: [&Thread<'_>; 2]) -> Markup {
     }
 }
 
-fn link(named: &DiffSubject, thread: &Thread<'_>) -> Markup {
+/// The head of a column.
+fn title(named: &DiffSubject, thread: &Thread<'_>) -> Markup {
     match named {
-        DiffSubject::Thread(id) => html! { a href={"/threads/" (id)} { code { (id) } } },
-        DiffSubject::Node(hash) => {
-            html! { a href={"/cas/" (hash)} { code { (hash) } } " " (thread.position()) }
-        }
+        DiffSubject::Thread(id) => html! {
+            a href={"/threads/" (id)} title=(id) { "Thread " (parts::short_id(id.as_str())) }
+        },
+        DiffSubject::Node(hash) => html! { a href={"/cas/" (hash)} { (thread.position()) } " " code.quiet { (hash) } },
     }
+}
+
+/// The state of a thread, and its outcome.
+fn state(home: &Home, id: &ThreadId) -> Option<Markup> {
+    let status = show::status(&ThreadNow::read(home, id).ok()?).ok()?;
+    Some(parts::state(status.state, status.pausing, status.outcome.as_deref()))
+}
+
+/// How much more or less the right side has; `None` if both have the same.
+fn difference(left: f64, right: f64, words: impl Fn(f64) -> String) -> Option<String> {
+    let sign = if right > left { "+" } else { "−" };
+    (left != right).then(|| format!("{sign}{}", words((right - left).abs())))
+}
+
+/// The difference of two costs that are fully known in one currency.
+fn cost_apart(totals: &[CompareTotals; 2]) -> Option<String> {
+    let known = |totals: &CompareTotals| {
+        let spent = totals.spent.as_ref().filter(|spent| spent.is_cost_whole())?;
+        let sums = spent.by_currency();
+        (sums.len() == 1).then(|| sums.into_iter().next().map(|(currency, amount)| (currency.to_owned(), amount)))?
+    };
+    let (left, right) = (known(&totals[0])?, known(&totals[1])?);
+    (left.0 == right.0).then(|| difference(left.1, right.1, |apart| money::money(apart, &left.0)))?
 }
 
 /// Spending of a side, as far as it is known.
@@ -197,20 +236,27 @@ struct CompareTotals {
     time: String,
     tokens: String,
     cost: String,
+    /// The sums, if all steps were added up.
+    spent: Option<SpendingTotals>,
+    agents: Vec<String>,
 }
 
 impl CompareTotals {
     fn unknown(why: &str) -> CompareTotals {
-        CompareTotals { time: why.to_owned(), tokens: why.to_owned(), cost: why.to_owned() }
+        let (time, tokens, cost) = (why.to_owned(), why.to_owned(), why.to_owned());
+        CompareTotals { time, tokens, cost, spent: None, agents: Vec::new() }
     }
 }
 
 fn total(home: &Home, config: &UwfConfig, named: &DiffSubject, thread: &Thread<'_>) -> CompareTotals {
     match named {
         DiffSubject::Thread(id) if thread.chain().is_ok_and(|chain| chain.len() <= ADDED_UP) => {
-            let request = CostRequest { threads: vec![id.clone()], ..CostRequest::default() };
+            let request = CostRequest { threads: vec![id.clone()], by: CostBy::Agent, ..CostRequest::default() };
             match cost::cost(home, config, &request) {
-                Ok(costs) => of_spent(&costs.total),
+                Ok(costs) => {
+                    let agents = costs.rows.into_iter().filter_map(|row| row.name).collect();
+                    CompareTotals { agents, ..of_spent(costs.total) }
+                }
                 Err(error) => CompareTotals::unknown(&format!("not known: {}", error.message)),
             }
         }
@@ -220,22 +266,25 @@ fn total(home: &Home, config: &UwfConfig, named: &DiffSubject, thread: &Thread<'
                 time: parts::duration((used.total.seconds * 1000.0) as u64),
                 tokens: format!("at least {}", parts::count(used.total.tokens)),
                 cost: format!("≥ {}", money::dollars(used.total.cost)),
+                spent: None,
+                agents: Vec::new(),
             },
             Ok(None) => CompareTotals::unknown("too many steps to add up here"),
             Err(error) => CompareTotals::unknown(&format!("not known: {error}")),
         },
-        DiffSubject::Node(step) => of_spent(&cost::of_step(home, config, *step)),
+        DiffSubject::Node(step) => of_spent(cost::of_step(home, config, *step)),
     }
 }
 
-fn of_spent(spent: &SpendingTotals) -> CompareTotals {
+fn of_spent(spent: SpendingTotals) -> CompareTotals {
     let tokens = match (parts::tokens(&spent.tokens), spent.are_tokens_whole()) {
         (Some(text), true) => text,
         (Some(text), false) => format!("at least {text}"),
         (None, true) => "none".to_owned(),
         (None, false) => "not known".to_owned(),
     };
-    CompareTotals { time: parts::duration(spent.duration_ms), tokens, cost: spent.cost_text() }
+    let (time, cost) = (parts::duration(spent.duration_ms), spent.cost_text());
+    CompareTotals { time, tokens, cost, spent: Some(spent), agents: Vec::new() }
 }
 
 #[cfg(test)]

@@ -32,19 +32,24 @@ pub(super) fn row(
     let outputs = outputs(a.as_ref(), b.as_ref());
     let is_same_role = a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a.role == b.role);
     let id = [&a, &b].into_iter().flatten().map(|step| step.hash.to_string()).next().unwrap_or_default();
+    let sides = html! {
+        div.sides {
+            (side(home, config, &runs[0], a.as_ref(), &outputs[0], is_same_role))
+            (side(home, config, &runs[1], b.as_ref(), &outputs[1], is_same_role))
+        }
+    };
     Ok(html! {
         @if same_before > 0 { p.quiet.same { (same_words(same_before)) } }
-        article.pair data-row tabindex="-1" id={"row-" (id)} {
-            @if let (Some(a), Some(b)) = (&a, &b) {
+        @match (&a, &b) {
+            (Some(a), Some(b)) => article.pair data-row tabindex="-1" id={"row-" (id)} {
                 @if a.role != b.role { p.route { "The routes differ: " strong { (a.role) } " and " strong { (b.role) } "." } }
-            } @else {
-                p.route { "Only one of them took this step." }
-            }
-            div.sides {
-                (side(home, config, &runs[0], a.as_ref(), &outputs[0], is_same_role))
-                (side(home, config, &runs[1], b.as_ref(), &outputs[1], is_same_role))
-            }
-            @if let (Some(a), Some(b), true) = (&a, &b, is_same_role) { (prompts(home, a, b)) }
+                (sides)
+                @if is_same_role { (prompts(home, a, b)) }
+            },
+            (one, other) => details.pair data-row tabindex="-1" id={"row-" (id)} {
+                summary.route { "Only the " (if one.is_some() { "left" } else { "right" }) " one took step " @for step in [one, other].into_iter().flatten() { (step.index) ", " strong { (step.role) } } }
+                (sides)
+            },
         }
     })
 }
@@ -57,7 +62,7 @@ fn side(
     output: &Markup,
     is_same_role: bool,
 ) -> Markup {
-    let Some(step) = step else { return html! { div.side { p.quiet { "No step." } } } };
+    let Some(step) = step else { return html! { div.side {} } };
     let spent = cost::of_step(home, config, step.hash);
     let about = [
         Some(parts::duration(spent.duration_ms)),
@@ -69,7 +74,7 @@ fn side(
             h3 {
                 a data-open href=(run.path(step.hash)) { @if step.index > 0 { span.quiet { (step.index) ". " } } (step.role) }
             }
-            p.small.quiet { (uwf_core::view::agent_name(&step.agent, step.alias.as_deref())) " · " (about.into_iter().flatten().collect::<Vec<_>>().join(" · ")) }
+            p.small.quiet { (parts::agent(&step.agent, step.alias.as_deref())) " · " (about.into_iter().flatten().collect::<Vec<_>>().join(" · ")) }
             @if !is_same_role { (reason(run, step)) }
             (output)
         }

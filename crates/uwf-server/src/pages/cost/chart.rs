@@ -1,10 +1,11 @@
 //! The columns of the cost page: one for each day, and the sum of the period before.
 
+use std::collections::HashMap;
+
 use maud::{Markup, html};
 use uwf_core::spending::SpendingTotals;
-use uwf_core::view;
 use uwf_engine::root::ids;
-use uwf_engine::views::cost::{CostBy, CostRow};
+use uwf_engine::views::cost::{CostBy, DayZone, days_after};
 
 use super::everywhere::everywhere;
 use crate::api::cost::CostQuery;
@@ -12,17 +13,14 @@ use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::pages::parts;
 
-/// Milliseconds of a day.
-const DAY_MS: u64 = 24 * 3600 * 1000;
-
 /// Most columns.
-const MOST: u64 = 90;
+const MOST: i64 = 90;
 
-/// Width and height of the drawing, in its own units. A column and the gap beside it share the width.
-const SIZE: (f64, f64) = (720.0, 120.0);
+/// Most columns that have a label each. Of more, the first, the middle and the last day are named.
+const LABELLED: usize = 10;
 
-/// Room for the labels below the columns.
-const LABELS: f64 = 18.0;
+/// Height of the highest column, in pixels.
+const HEIGHT: f64 = 110.0;
 
 /// A day of the chart.
 struct ChartDay {
@@ -31,40 +29,40 @@ struct ChartDay {
 }
 
 /// The chart of a period that ends now, with the period before in words; empty for other periods.
-pub(super) async fn chart(app: &AppState, since: &str, until: &str) -> Result<Markup, HttpFailure> {
-    let Some(days) = days(since).filter(|_| until.is_empty()) else { return Ok(html! {}) };
-    let today = ids::now_ms() / DAY_MS;
-    let begin = day((today + 1).saturating_sub(2 * days));
-    let query = CostQuery { since: Some(begin), by: Some(CostBy::Day), ..CostQuery::default() };
-    let days_of_all = everywhere(app, query).await?.lines;
-    let rows: Vec<CostRow> = days_of_all.into_iter().map(|line| line.row).collect();
-    let of = |day: &str| rows.iter().find(|row| row.name.as_deref() == Some(day));
-    let spent = |from: u64| {
-        let name = day(from);
-        let spent = of(&name).map(|row| row.spent.clone()).unwrap_or_default();
-        ChartDay { name, spent }
+pub(super) async fn chart(app: &AppState, since: &str, until: &str, zone: &DayZone) -> Result<Markup, HttpFailure> {
+    let Some(count) = days(since).filter(|_| until.is_empty()) else { return Ok(html! {}) };
+    let today = zone.day_of(ids::now_ms());
+    let days = (0..2 * count).rev().filter_map(|ago| days_after(&today, -ago)).collect::<Vec<String>>();
+    let query = CostQuery {
+        since: days.first().cloned(),
+        by: Some(CostBy::Day),
+        time_zone: Some(zone.name().to_owned()),
+        ..CostQuery::default()
     };
-    let shown: Vec<ChartDay> = ((today + 1).saturating_sub(days)..=today).map(spent).collect();
+    let lines = everywhere(app, query).await?.lines;
+    let mut spent: HashMap<String, SpendingTotals> =
+        lines.into_iter().filter_map(|line| Some((line.row.name?, line.row.spent))).collect();
+    let mut days: Vec<ChartDay> = days
+        .into_iter()
+        .map(|name| {
+            let spent = spent.remove(&name).unwrap_or_default();
+            ChartDay { name, spent }
+        })
+        .collect();
+    let shown = days.split_off(days.len() / 2);
     let mut before = SpendingTotals::default();
-    ((today + 1).saturating_sub(2 * days)..(today + 1).saturating_sub(days))
-        .map(spent)
-        .for_each(|day| before.merge(day.spent));
+    days.into_iter().for_each(|day| before.merge(day.spent));
     Ok(drawn(&shown, &before))
 }
 
 /// Number of days of a period that has a chart.
-fn days(since: &str) -> Option<u64> {
+fn days(since: &str) -> Option<i64> {
     since.strip_suffix('d')?.parse().ok().filter(|days| (2..=MOST).contains(days))
-}
-
-/// A day by its number since 1970.
-fn day(number: u64) -> String {
-    view::time(number * DAY_MS).chars().take(10).collect()
 }
 
 /// The day after a day.
 pub(super) fn day_after(name: &str) -> String {
-    view::day_start(name).map_or_else(|| name.to_owned(), |start| day(start / DAY_MS + 1))
+    days_after(name, 1).unwrap_or_else(|| name.to_owned())
 }
 
 /// The height of a column: money if there is one currency, else tokens.
@@ -87,39 +85,35 @@ fn drawn(days: &[ChartDay], before: &SpendingTotals) -> Markup {
     if most <= 0.0 {
         return html! {};
     }
-    let (width, height) = SIZE;
-    let step = width / days.len() as f64;
-    // The first, the middle and the last day have a label.
-    let is_labelled = |at: usize| at == 0 || at + 1 == days.len() || at == days.len() / 2;
     let what = if has_money { "Cost per day" } else { "Tokens per day" };
+    let is_labelled = days.len() <= LABELLED;
     html! {
         figure.chart {
-            figcaption { (what) }
-            svg viewBox={"0 0 " (width) " " (height + LABELS)} role="group" aria-label=(what) {
+            figcaption { b { (what) } " · " span.quiet { "The " (days.len()) " days before: " (in_words(before, has_money)) } }
+            ol.columns aria-label=(what) {
                 @for (at, day) in days.iter().enumerate() {
-                    @let tall = (amount(&day.spent, has_money) / most * (height - 4.0)).max(0.0);
-                    @let x = at as f64 * step;
-                    a href={"/cost?by=thread&since=" (day.name) "&until=" (day_after(&day.name))} {
-                        title { (day.name) ": " (in_words(&day.spent, has_money)) }
-                        rect.room x=(number(x)) y="0" width=(number(step)) height=(number(height)) {}
-                        rect.column x=(number(x + step * 0.1)) y=(number(height - tall)) width=(number(step * 0.8)) height=(number(tall)) {}
-                    }
-                    @if is_labelled(at) {
-                        text.day x=(number(x + step / 2.0)) y=(number(height + 14.0)) text-anchor=(anchor(at, days.len())) { (&day.name[5..]) }
+                    @let is_today = at + 1 == days.len();
+                    @let tall = amount(&day.spent, has_money) / most * HEIGHT;
+                    @let short = in_words(&day.spent, has_money);
+                    @let words = format!("{short}{}", if is_today { " so far" } else { "" });
+                    li {
+                        a href={"/cost?by=thread&since=" (day.name) "&until=" (day_after(&day.name))} title={ (day.name) ": " (words) } {
+                            @if is_labelled { span.amount { @if tall > 0.0 { (short.trim_start_matches("≥ ").trim_end_matches(" tokens")) } } }
+                            @else { span.hidden { (day.name) ": " (words) } }
+                            // The height of the drawing, so that the amount is on top of the column.
+                            svg height=(number(tall)) viewBox="0 0 10 10" preserveAspectRatio="none" aria-hidden="true" { rect.column.today[is_today] width="10" height="10" {} }
+                            @if is_labelled { span.day { @if is_today { "today" } @else { (&day.name[5..]) } } }
+                        }
                     }
                 }
             }
-            p.small.quiet { "The " (days.len()) " days before: " (in_words(before, has_money)) }
+            @if !is_labelled {
+                p.days aria-hidden="true" {
+                    @for day in [days.first(), days.get(days.len() / 2)].into_iter().flatten() { span { (&day.name[5..]) } }
+                    span { "today" }
+                }
+            }
         }
-    }
-}
-
-/// Where a label is anchored, so that none leaves the drawing.
-fn anchor(at: usize, count: usize) -> &'static str {
-    match at {
-        0 => "start",
-        at if at + 1 == count => "end",
-        _ => "middle",
     }
 }
 
@@ -133,10 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_follow_the_calendar() {
-        assert_eq!(day(0), "1970-01-01");
-        assert_eq!(day_after("2026-02-28"), "2026-03-01");
-        assert_eq!(day_after("2026-12-31"), "2027-01-01");
+    fn only_periods_of_days_have_a_chart() {
         assert_eq!([days("7d"), days("1d"), days("12h"), days("")], [Some(7), None, None, None]);
     }
 }

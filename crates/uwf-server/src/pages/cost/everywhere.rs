@@ -41,10 +41,11 @@ pub(super) struct CostsEverywhere {
 /// 400 for an invalid period; failures to read the threads or the tokens of machines.
 pub(super) async fn everywhere(app: &AppState, query: CostQuery) -> Result<CostsEverywhere, HttpFailure> {
     let (own, by) = (costs(app, None, query.clone()), query.by.unwrap_or_default());
+    let zone = query.time_zone.unwrap_or_default();
     let (since, until) = (query.since.unwrap_or_default(), query.until.unwrap_or_default());
     let of_machines = async {
         match app.gateway() {
-            Some(gateway) => lists::costs(gateway, (&since, &until), by).await,
+            Some(gateway) => lists::costs(gateway, (&since, &until), &zone, by).await,
             None => Ok(Vec::new()),
         }
     };

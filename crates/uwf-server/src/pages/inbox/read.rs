@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use json_cas::NodeHash;
 use uwf_core::config::UwfConfig;
 use uwf_core::spending::SpendingTotals;
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::step::newest_attempt;
-use uwf_engine::views::list::NamedThreadRow;
+use uwf_engine::views::list::{NamedThreadRow, PlayedBranch};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
 use uwf_engine::views::ps::{self, RunningStep};
 use uwf_engine::views::thread_now::ThreadNow;
@@ -17,7 +18,7 @@ use super::super::need::OpenRequest;
 use super::super::spent;
 use crate::app::ServerCaches;
 use crate::failure::HttpFailure;
-use crate::filter::{self, ThreadListQuery};
+use crate::filter::ThreadListQuery;
 
 /// Threads in a section of the first page.
 const SHOWN: usize = 25;
@@ -29,23 +30,32 @@ const COUNTED: usize = 200;
 const COSTED: usize = 60;
 
 /// Contents of the first page.
+#[derive(Default)]
 pub(super) struct InboxView {
-    /// Number of threads in each state.
+    /// Number of threads that the list of each state shows.
     pub(super) counts: BTreeMap<ThreadState, usize>,
+    /// Number of threads that the list of all states shows.
+    pub(super) all: usize,
     /// Whether the page shows the result of a query; then all threads are in `needs`.
     pub(super) is_filtered: bool,
     /// Whether more threads match the query.
     pub(super) has_more: bool,
     /// Threads that need a person.
-    pub(super) needs: Vec<InboxThread>,
+    pub(super) needs: InboxSection,
     /// Running threads.
-    pub(super) running: Vec<InboxThread>,
+    pub(super) running: InboxSection,
     /// Threads that can be stepped.
-    pub(super) ready: Vec<InboxThread>,
+    pub(super) ready: InboxSection,
     /// Threads that have ended since the last visit.
-    pub(super) done: Vec<InboxThread>,
-    /// Number of those threads.
-    pub(super) done_count: usize,
+    pub(super) done: InboxSection,
+}
+
+/// Threads of a section.
+#[derive(Default)]
+pub(super) struct InboxSection {
+    pub(super) threads: Vec<InboxThread>,
+    /// Number of threads, including those that are not shown.
+    pub(super) count: usize,
 }
 
 /// A thread.
@@ -55,9 +65,23 @@ pub(super) struct InboxThread {
     pub(super) spent: Option<SpendingTotals>,
     pub(super) running: Option<RunningStep>,
     pub(super) need: Option<OpenRequest>,
-    /// The newest attempt at its head; read only if the thread can be stepped or needs a person.
+    /// The branch that needs the person, if the thread does not.
+    pub(super) asking: Option<AskingBranch>,
+    /// The newest attempt at its head, or at the head of the asking branch; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
+    /// The branches that it is playing.
+    pub(super) branches: Vec<PlayedBranch>,
 }
+
+/// A branch that waits for an answer.
+pub(super) struct AskingBranch {
+    pub(super) thread: ThreadId,
+    pub(super) head: NodeHash,
+    pub(super) path: Option<String>,
+}
+
+/// Branches by the thread that plays them.
+type PlayedBranches = HashMap<ThreadId, Vec<PlayedBranch>>;
 
 impl InboxView {
     /// Reads the page; `since` is the time of the last visit, in Unix milliseconds.
@@ -68,31 +92,31 @@ impl InboxView {
         since: u64,
     ) -> Result<InboxView, HttpFailure> {
         let config = home.config().unwrap_or_default();
-        let is_filtered = query.is_filter();
-        if is_filtered {
-            let found = query.find_for_people(home, memory)?;
-            let counts = found.listing.counts;
-            let needs = items(home, &config, memory, found.rows);
-            let (running, ready, done) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(InboxView {
-                counts,
-                is_filtered,
-                has_more: found.has_more,
-                needs,
-                running,
-                ready,
-                done,
-                done_count: 0,
-            });
-        }
         // List all threads once: four lists would read index, history and marks four times. A list of the newest threads would not do,
         // because a thread that ended lately may have begun long ago.
-        let all =
-            ThreadListQuery { limit: filter::MOST.to_string(), ..ThreadListQuery::default() }.find(home, memory)?;
-        let mut counts = all.listing.counts;
+        let mut all = query.in_any_state().find_for_people(home, memory)?;
+        let (counts, count) = (std::mem::take(&mut all.listing.shown), all.listing.matching);
+        if query.is_filter() {
+            let most = query.most()?;
+            let mut found = match query.state.is_empty() && query.after.is_empty() {
+                true => all,
+                false => query.find_for_people(home, memory)?,
+            };
+            let has_more = found.has_more || found.rows.len() > most;
+            found.rows.truncate(most);
+            let threads = items(home, &config, memory, found.rows, &mut found.listing.branches);
+            let needs = InboxSection { count: threads.len(), threads };
+            return Ok(InboxView { counts, all: count, is_filtered: true, has_more, needs, ..InboxView::default() });
+        }
+        let played = &mut all.listing.branches;
+        let at_work = running_parts(&all.rows, played);
+        let is_asked = |thread: &ThreadId, played: &PlayedBranches| {
+            played.get(thread).into_iter().flatten().any(|branch| branch.state == Some(ThreadState::Waiting))
+        };
         let (mut needs, mut running, mut ready, mut done) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for named in all.rows {
             match named.row.state {
+                ThreadState::Running if is_asked(&named.row.thread, played) => needs.push(named),
                 ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Corrupt => {
                     needs.push(named);
                 }
@@ -104,7 +128,8 @@ impl InboxView {
                 ThreadState::Completed | ThreadState::Killed | ThreadState::Paused => {}
             }
         }
-        let stopped: HashSet<ThreadId> = needs.iter().map(|named| named.row.thread.clone()).collect();
+        let ids = |rows: &[NamedThreadRow]| rows.iter().map(|named| named.row.thread.clone()).collect::<HashSet<_>>();
+        let stopped = ids(&needs);
         // The thread above it needs the person, except for an answer. A child thread continues with its parent, and is a part of its result.
         let is_part = |named: &NamedThreadRow| match named.row.state {
             ThreadState::Waiting => named.row.stopped_with.is_some() || named.row.left_by.is_some(),
@@ -113,33 +138,92 @@ impl InboxView {
                 named.row.stopped_with.is_some() || named.row.left_by.is_some() || stops_above
             }
             ThreadState::Active | ThreadState::Completed | ThreadState::Killed => named.parent_thread.is_some(),
-            ThreadState::Running | ThreadState::Paused | ThreadState::Corrupt => false,
+            // The row of its parent says what it does.
+            ThreadState::Running => at_work.contains(&named.row.thread),
+            ThreadState::Paused | ThreadState::Corrupt => false,
         };
-        for named in needs.iter().chain(&ready).filter(|named| is_part(named)) {
-            counts.entry(named.row.state).and_modify(|count| *count = count.saturating_sub(1));
-        }
-        [&mut needs, &mut ready, &mut done].into_iter().for_each(|rows| rows.retain(|named| !is_part(named)));
+        let parts = [&mut needs, &mut running, &mut ready, &mut done];
+        parts.into_iter().for_each(|rows| rows.retain(|named| !is_part(named)));
         done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
-        let done_count = done.len();
-        for (rows, most) in [(&mut needs, SHOWN), (&mut running, SHOWN), (&mut ready, SHOWN / 2), (&mut done, SHOWN)] {
+        let mut section = |mut rows: Vec<NamedThreadRow>, most: usize| {
+            let count = rows.len();
             rows.truncate(most);
-        }
+            InboxSection { threads: items(home, &config, memory, rows, played), count }
+        };
+        let (mut needs, mut running) = (section(needs, SHOWN), section(running, SHOWN));
+        let (mut ready, done) = (section(ready, SHOWN / 2), section(done, SHOWN));
         let steps = memory.with_running(|known| ps::ps(home, known))?;
         let mut steps: HashMap<ThreadId, RunningStep> =
             steps.into_iter().map(|step| (step.thread.clone(), step)).collect();
-        let mut running = items(home, &config, memory, running);
-        running.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
-        let mut needs = items(home, &config, memory, needs);
-        needs.iter_mut().for_each(|item| item.need = need(home, &config, item));
-        let mut ready = items(home, &config, memory, ready);
-        needs.iter_mut().chain(&mut ready).for_each(|item| item.attempt = attempt(home, item));
-        let done = items(home, &config, memory, done);
-        Ok(InboxView { counts, is_filtered, has_more: false, needs, running, ready, done, done_count })
+        running.threads.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
+        needs.threads.iter_mut().for_each(|item| item.ask(home, &config));
+        needs.threads.iter_mut().chain(&mut ready.threads).for_each(|item| item.attempt = item.newest_attempt(home));
+        Ok(InboxView { counts, all: count, is_filtered: false, has_more: false, needs, running, ready, done })
     }
 }
 
-/// Threads with the data from their nodes.
-fn items(home: &Home, config: &UwfConfig, memory: &ServerCaches, rows: Vec<NamedThreadRow>) -> Vec<InboxThread> {
+impl InboxThread {
+    /// Finds out what it needs: its own action, or an answer for one of its branches. A waiting child thread that is not a branch is
+    /// answered on its own page.
+    fn ask(&mut self, home: &Home, config: &UwfConfig) {
+        let own = ThreadNow::read(home, &self.named.row.thread).ok();
+        self.need =
+            own.and_then(|now| OpenRequest::read(&now, config)).filter(|need| !matches!(need, OpenRequest::Child(..)));
+        if self.need.is_some() {
+            return;
+        }
+        for branch in self.branches.iter().filter(|branch| branch.state == Some(ThreadState::Waiting)) {
+            let Ok(now) = ThreadNow::read(home, &branch.thread) else { continue };
+            if let Some(need @ OpenRequest::Answer(_)) = OpenRequest::read(&now, config) {
+                let (thread, head, path) = (branch.thread.clone(), now.thread.head, branch.path.clone());
+                (self.need, self.asking) = (Some(need), Some(AskingBranch { thread, head, path }));
+                return;
+            }
+        }
+    }
+
+    /// The thread that its forms are about, and its head.
+    pub(super) fn subject(&self) -> (&ThreadId, NodeHash) {
+        match &self.asking {
+            Some(asking) => (&asking.thread, asking.head),
+            None => (&self.named.row.thread, self.named.row.head),
+        }
+    }
+
+    /// The newest attempt at the head of its subject. If it can't be read, the form lacks it, and the action is rejected.
+    fn newest_attempt(&self, home: &Home) -> Option<String> {
+        let (thread, head) = self.subject();
+        newest_attempt::at_head(home, thread, head).ok().map(|newest| newest.to_string())
+    }
+}
+
+/// Running child threads of running threads. The row of the topmost thread stands for them, so it gets their branches.
+fn running_parts(rows: &[NamedThreadRow], played: &mut PlayedBranches) -> HashSet<ThreadId> {
+    let running = || rows.iter().filter(|named| named.row.state == ThreadState::Running);
+    let ids: HashSet<&ThreadId> = running().map(|named| &named.row.thread).collect();
+    let above = |named: &NamedThreadRow| named.parent_thread.clone().filter(|parent| ids.contains(parent));
+    let parents: HashMap<ThreadId, ThreadId> =
+        running().filter_map(|named| Some((named.row.thread.clone(), above(named)?))).collect();
+    for part in parents.keys() {
+        let Some(branches) = played.remove(part) else { continue };
+        let mut top = part;
+        for _ in 0..MAX_GENERATIONS {
+            let Some(parent) = parents.get(top) else { break };
+            top = parent;
+        }
+        played.entry(top.clone()).or_default().extend(branches);
+    }
+    parents.into_keys().collect()
+}
+
+/// Threads with the data from their nodes. Takes their branches out of `played`.
+fn items(
+    home: &Home,
+    config: &UwfConfig,
+    memory: &ServerCaches,
+    rows: Vec<NamedThreadRow>,
+    played: &mut PlayedBranches,
+) -> Vec<InboxThread> {
     let mut overviews = OverviewReader::new(home);
     let seen: Vec<Option<ThreadOverview>> = rows.iter().map(|named| overviews.summarize(&named.row)).collect();
     let counted = |overview: &Option<ThreadOverview>| {
@@ -153,23 +237,10 @@ fn items(home: &Home, config: &UwfConfig, memory: &ServerCaches, rows: Vec<Named
         .take(COSTED)
         .collect();
     let mut spent = spent::by_thread(home, config, memory, threads);
-    rows.into_iter()
-        .zip(seen)
-        .map(|(named, overview)| {
-            let spent = spent.remove(named.row.thread.as_str());
-            InboxThread { named, overview, spent, running: None, need: None, attempt: None }
-        })
-        .collect()
-}
-
-/// The newest attempt at the head of a thread. If it can't be read, the form lacks it, and the action is rejected.
-fn attempt(home: &Home, item: &InboxThread) -> Option<String> {
-    let row = &item.named.row;
-    newest_attempt::at_head(home, &row.thread, row.head).ok().map(|newest| newest.to_string())
-}
-
-/// A waiting child thread is answered on its own page.
-fn need(home: &Home, config: &UwfConfig, item: &InboxThread) -> Option<OpenRequest> {
-    let now = ThreadNow::read(home, &item.named.row.thread).ok()?;
-    OpenRequest::read(&now, config).filter(|need| !matches!(need, OpenRequest::Child(_)))
+    let item = |(named, overview): (NamedThreadRow, Option<ThreadOverview>)| {
+        let spent = spent.remove(named.row.thread.as_str());
+        let branches = played.remove(&named.row.thread).unwrap_or_default();
+        InboxThread { named, overview, spent, running: None, need: None, asking: None, attempt: None, branches }
+    };
+    rows.into_iter().zip(seen).map(item).collect()
 }

@@ -73,7 +73,9 @@ impl SearchWords {
     ) -> Option<FoundThread> {
         let thread = Thread::load_at(home, row.thread.clone(), row.head).ok()?;
         let task = super::first_line(&thread.start.prompt);
-        let facts = format!("{} {workflow} {} {}", row.thread, row.state.name(), thread.start.prompt).to_lowercase();
+        // The task of a part has the task and the outputs of its parent, which is found itself.
+        let prompt = if row.is_child() { "" } else { thread.start.prompt.as_str() };
+        let facts = format!("{} {workflow} {} {prompt}", row.thread, row.state.name()).to_lowercase();
         let mut missing: Vec<String> = self.words.iter().filter(|word| !facts.contains(*word)).cloned().collect();
         let mut matches = Vec::new();
         let count = if missing.is_empty() { 0 } else { thread.chain().ok()?.len() };

@@ -22,9 +22,9 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
             h2 #prompt-title { "Prompt" }
             @if let Some(last) = at.last_visit {
                 p.quiet {
-                    (parts::many(new.len(), "text")) " new since the role's "
+                    (parts::many(new.len(), "part")) " new since the role's "
                     a href={"/threads/" (at.thread) "/steps/" (last)} { "last visit" }
-                    ", " (old.len()) " as before."
+                    ". " (parts::many(old.len(), "part")) " unchanged."
                 }
             }
             @if new.is_empty() && old.is_empty() { p.quiet { "It was not recorded." } }

@@ -6,11 +6,15 @@ use json_cas::{NodeHash, Store};
 use maud::{Markup, html};
 use uwf_core::activity;
 use uwf_core::node::{ReactSession, ReactToolCall, ReactTurn, TokenCounts};
+use uwf_core::text::ellipsize;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::{message, nodes};
 
 use super::prompt;
 use crate::pages::{parts, texts};
+
+/// Characters of the calls on the line of a turn.
+const CALLS: usize = 160;
 
 /// Turns on one page.
 const SHOWN: usize = 50;
@@ -79,19 +83,17 @@ fn turn_of(home: &Home, number: usize, view: &TurnView, before: Option<&TurnView
     let seen = before.map(TurnView::seen).unwrap_or_default();
     let new: Vec<NodeHash> = turn.input.iter().copied().filter(|hash| !seen.contains(hash)).collect();
     let output = text(home, turn.output);
-    let names: Vec<&str> = calls.iter().flatten().map(|call| call.name.as_str()).collect();
+    let doing = |call: &ReactToolCall| activity::describe_call(&call.name, &text(home, call.arguments));
+    let doing: Vec<String> = calls.iter().flatten().map(doing).collect();
     html! {
         details.turn id={"turn-" (number)} data-row {
             summary data-open {
                 "Turn " (number)
-                " " span.one-line { @if names.is_empty() { (texts::first_line(&output)) } @else { code { (names.join(", ")) } } }
-                " " span.small.numbers { (parts::duration(turn.latency_ms)) (tokens(turn.tokens.as_ref())) }
+                " " span.one-line { @if doing.is_empty() { (texts::first_line(&output)) } @else { code { (ellipsize(&doing.join(", "), CALLS)) } } }
+                " " span.small.numbers.facts { @if turn.latency_ms > 0 { span { (parts::duration(turn.latency_ms)) } } (tokens(turn.tokens.as_ref())) }
             }
-            @if number == 1 {
-                p.quiet { "It was asked with the " a href="#prompt" { "prompt" } "." }
-            } @else {
-                @for hash in &new { (prompt::text(home, *hash, false)) }
-            }
+            // The first turn has the prompt, which is a section of its own.
+            @if number > 1 { @for hash in &new { (prompt::text(home, *hash, false)) } }
             @if !output.trim().is_empty() { (texts::prose(&output, 3, Some(turn.output))) }
             @for call in calls { (call_of(home, call)) }
         }
@@ -121,7 +123,7 @@ fn call_of(home: &Home, call: &Result<ReactToolCall, String>) -> Markup {
 fn tokens(tokens: Option<&TokenCounts>) -> Markup {
     let counts = tokens.map(|tokens| [("in", tokens.input), ("out", tokens.output)]);
     let counts = counts.into_iter().flatten().filter_map(|(kind, count)| Some((kind, count?)));
-    html! { @for (kind, count) in counts { ", " (parts::count(count)) " " (kind) } }
+    html! { @for (kind, count) in counts { span { (parts::count(count)) " " (kind) } } }
 }
 
 /// The text of a node, or why it can't be read.

@@ -8,18 +8,8 @@ use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 use super::super::parts;
 use super::time_bars::TimeAxis;
 
-/// The group that the thread plays.
-pub(super) fn running(group: &GroupStatus) -> Markup {
-    html! {
-        section #group aria-labelledby="group-title" {
-            h2 #group-title { "Branches of " (group.role) span.quiet { " " (counts(group)) } }
-            (branches(group))
-        }
-    }
-}
-
 /// How many branches are in each state.
-fn counts(group: &GroupStatus) -> String {
+pub(super) fn counts(group: &GroupStatus) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for branch in &group.branches {
         let word = branch.state_in_words();
@@ -84,12 +74,17 @@ fn work_time(branch: &BranchStatus) -> Markup {
     }
 }
 
-fn state(branch: &BranchStatus) -> Markup {
+/// The state of a branch.
+pub(super) fn state(branch: &BranchStatus) -> Markup {
     match branch.state {
-        Some(state) if !branch.failed => parts::state(state, false, branch.unsuccessful()),
+        Some(state) if !branch.failed && !branch.picked => parts::state(state, false, branch.unsuccessful()),
         _ => {
             let is_bad = branch.failed || branch.unsuccessful().is_some();
-            let colour = if is_bad { ThreadState::Stuck.name() } else { "" };
+            let colour = match branch.picked {
+                true => ThreadState::Completed.name(),
+                false if is_bad => ThreadState::Stuck.name(),
+                false => "",
+            };
             html! { span.state data-state=(colour) { (branch.state_in_words()) } }
         }
     }

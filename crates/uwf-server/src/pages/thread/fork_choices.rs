@@ -70,6 +70,6 @@ impl ForkChoices {
     pub(super) fn inputs(&self, input: Option<&Value>) -> Markup {
         let values = input.and_then(Value::as_object).into_iter().flatten();
         let texts = values.map(|(name, value)| (format!("{INPUT_OF}{name}"), inputs::in_words(value))).collect();
-        inputs::fields(&self.inputs, &RequestFields::of_form(texts))
+        inputs::fields(&self.inputs, &RequestFields::of_form(texts), None)
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn fork_form(app: &AppState, about: FormSubject<'_>, shown: &ThreadVi
     let status = &shown.status;
     // A fork of a thread that has ended would end at once, so its last step is left out.
     let steps = &shown.steps[..shown.steps.len().saturating_sub(usize::from(status.done))];
-    let button = ActionButton { without_run: Some("Only fork"), ..ActionButton::new("fork", "Fork and run", "") };
+    let button =
+        ActionButton { without_run: Some("Fork without running"), ..ActionButton::new("fork", "Fork and run", "") };
     let again = ActionButton { without_run: Some("Only start"), ..ActionButton::new("fork", "Start and run", "") };
     let id = html! { input type="hidden" name="id" value=(ids::new_thread_id()); };
     let after_step = html! {

@@ -5,10 +5,12 @@ use uwf_core::activity;
 use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::text;
 use uwf_engine::root::ids;
+use uwf_engine::views::groups::GroupStatus;
 use uwf_engine::views::show::ThreadStatus;
 
-use super::super::markdown::markdown;
 use super::super::parts;
+use super::branches;
+use crate::markdown::markdown;
 
 /// Number of the newest turns that are shown; earlier ones are only counted.
 const TURNS: usize = 20;
@@ -19,28 +21,33 @@ const PRINTED: usize = 16 << 10;
 /// Characters of a tool call's arguments on its line.
 const ARGUMENTS: usize = 140;
 
-/// The running attempt. The branches of a group are shown elsewhere.
-pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, is_group: bool) -> Markup {
+/// The running attempt. The branches of a group are in the row of the step.
+pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, group: Option<&GroupStatus>) -> Markup {
     let turns: Vec<&ThreadEventKind> = turns(events, &status.thread);
     let [answer, talk] =
         [OutputStream::Stdout, OutputStream::Stderr].map(|stream| printed(events, &status.thread, stream));
     let role = status.at_role.as_deref().unwrap_or("the next role");
     let left_out = turns.len().saturating_sub(TURNS);
+    // Between two attempts no agent is at work.
+    let wait = status.why.as_deref().filter(|_| status.until.is_some());
+    let is_silent = group.is_none() && wait.is_none() && turns.is_empty() && answer.is_empty() && talk.is_empty();
     html! {
-        section #now .now aria-label="Running step" {
+        section #now .now data-follow aria-label="Running step" {
             h2 {
                 (parts::state(status.state, status.pausing, status.outcome.as_deref())) " " (role)
                 @if let Some(agent) = &status.agent { span.quiet { " by " (agent.short()) } }
-                @if let Some(since) = status.since { span.quiet data-since=(since) { " " (parts::duration(ids::now_ms().saturating_sub(since))) } }
+                @if let Some(since) = status.since { " " span.quiet data-since=(since) { (parts::duration(ids::now_ms().saturating_sub(since))) } }
+                @if let Some(group) = group { " " a.small href="#next" { (branches::counts(group)) } }
             }
-            @if !is_group && turns.is_empty() && answer.is_empty() && talk.is_empty() { p.quiet { "The agent has written nothing yet." } }
+            @if let Some(wait) = wait { p.why { (parts::message(wait)) } }
+            @if is_silent { p.quiet { "The agent has written nothing yet." } }
             @if left_out > 0 { p.quiet { (parts::many(left_out, "earlier turn")) "." } }
             ol.turns start=(left_out + 1) {
                 @for what in turns.iter().skip(left_out) { (turn(what)) }
             }
             @if !answer.is_empty() { pre #printed tabindex="0" { (answer) } }
             @if !talk.is_empty() { details #talk { summary { "Output on stderr" } pre tabindex="0" { (talk) } } }
-            @for child in children(events, &status.thread).into_iter().filter(|_| !is_group) {
+            @for child in children(events, &status.thread).into_iter().filter(|_| group.is_none()) {
                 p { "Child thread " a href={"/threads/" (child)} { (parts::short_id(child)) } }
             }
         }
@@ -70,11 +77,12 @@ fn turn(what: &ThreadEventKind) -> Markup {
 }
 
 fn tool(call: &EventToolCall, done: bool) -> Markup {
-    let arguments = text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS).into_owned();
+    let words = activity::describe_call(&call.name, &call.arguments);
+    let words = text::ellipsize(&words, ARGUMENTS);
     let is_over = done || !call.result.is_empty();
     let is_denied = activity::is_denied(&call.result);
     html! {
-        p.tool { span aria-hidden="true" { @if is_denied { "✗ " } @else if is_over { "✓ " } @else { "▸ " } } b { (call.name) } " " code { (arguments) }
+        p.tool { span aria-hidden="true" { @if is_denied { "✗ " } @else if is_over { "✓ " } @else { "▸ " } } code title={ (call.name) " " (text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS)) } { (words) }
             @if is_denied { span.warn { " denied" } }
             @if call.duration_ms > 0 { span.quiet { " " (parts::duration(call.duration_ms)) } }
         }

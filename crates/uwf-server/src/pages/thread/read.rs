@@ -5,17 +5,18 @@ use std::ops::Range;
 use std::path::Path;
 
 use json_cas::NodeHash;
-use maud::{Markup, PreEscaped};
+use maud::{Markup, PreEscaped, html};
 use uwf_core::config::UwfConfig;
 use uwf_core::event::ThreadEvent;
 use uwf_core::moderator::{MatchReason, TriedTransition};
 use uwf_core::spending::SpendingTotals;
 use uwf_core::view::PageFailure as FailedAttempt;
-use uwf_core::workflow::{END, GraphDrawing, GraphLedger, GraphOnPage};
+use uwf_core::workflow::{GraphDrawing, GraphOnPage};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{registry, thread_ids};
+use uwf_engine::thread::moderate::ConsideredTransition;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::diff::{DiffSubject, FileSums};
+use uwf_engine::verbs::diff::{DiffReport, DiffSubject, FileSums};
 use uwf_engine::views::cost::{self, CostBy, CostRow};
 use uwf_engine::views::course::{self, ThreadCourse};
 use uwf_engine::views::decisions::{self, LastDecision};
@@ -25,14 +26,17 @@ use uwf_engine::views::live::{LiveStart, LiveThread};
 use uwf_engine::views::pages;
 use uwf_engine::views::show::{self, ThreadStatus};
 use uwf_engine::views::thread_now::ThreadNow;
-use uwf_engine::views::timeline::{self, TimedStep};
-use uwf_engine::views::why::{self, ThreadOutlook};
+use uwf_engine::views::timeline::{self, TimedStep, TimedWork};
+use uwf_engine::views::why::{self, StepRouting, ThreadOutlook};
 use uwf_engine::views::workflow_names::WorkflowNames;
 
 use super::super::files;
 use super::super::need::OpenRequest;
-use super::super::{parts, spent, values};
+use super::super::{spent, values};
+use super::child_work::ChildWork;
+use super::current::CurrentStep;
 use super::fork_choices::ForkChoices;
+use super::{role_sums, time_bars};
 use crate::app::ServerCaches;
 use crate::failure::HttpFailure;
 
@@ -59,18 +63,22 @@ pub(super) struct ThreadView {
     pub(super) now: Option<Vec<ThreadEvent>>,
     /// The newest groups, oldest first; the last one may still be played.
     pub(super) groups: Vec<GroupStatus>,
+    /// The child threads that played roles, by step.
+    pub(super) children: HashMap<NodeHash, ChildWork>,
     /// The next role, with the reason.
     pub(super) next: Option<ThreadOutlook>,
+    /// The step that it plays, or at which it has stopped.
+    pub(super) current: Option<CurrentStep>,
     /// Attempts that failed since the last step.
     pub(super) failures: Vec<FailedAttempt>,
     pub(super) need: Option<OpenRequest>,
     /// Possible differences of another run of the workflow.
     pub(super) fork: ForkChoices,
     pub(super) graph: Option<Markup>,
-    /// The files changed since its start, and the start to compare with; `None` if no files are recorded.
+    /// The start, and how much has changed in the files since; `None` if no files are recorded.
     pub(super) files: Option<(NodeHash, FileSums)>,
     /// Why the newest steps have their roles, by position from 0.
-    pub(super) reasons: BTreeMap<usize, Vec<TriedTransition>>,
+    pub(super) reasons: BTreeMap<usize, Vec<ConsideredTransition>>,
     /// This thread and all threads that share steps with it.
     pub(super) forks: ForkFamily,
     /// Spending of each of them, as far as it was added up.
@@ -80,12 +88,43 @@ pub(super) struct ThreadView {
 impl ThreadView {
     /// The group that is being played.
     pub(super) fn running_group(&self) -> Option<&GroupStatus> {
-        self.groups.last().filter(|group| group.step.is_none())
+        running_group(&self.groups)
+    }
+
+    /// The child thread that played the role of a step.
+    pub(super) fn child_of(&self, step: NodeHash) -> Option<&ChildWork> {
+        self.children.get(&step)
     }
 
     /// The group of a step.
     pub(super) fn group_of(&self, step: NodeHash) -> Option<&GroupStatus> {
         self.groups.iter().find(|group| group.step == Some(step))
+    }
+
+    /// When the agents of a step's branches and of its child thread worked.
+    pub(super) fn times_below(&self, step: NodeHash) -> impl Iterator<Item = (u64, u64)> {
+        let branches = self.group_of(step).into_iter().flat_map(time_bars::of_branches);
+        branches.chain(self.child_of(step).into_iter().flat_map(ChildWork::busy))
+    }
+
+    /// The transitions that were tried after the newest step, if that is the step at this position.
+    pub(super) fn considered_next(&self, position: usize) -> Option<&[ConsideredTransition]> {
+        match self.next.as_ref().filter(|_| position + 1 == self.status.steps).map(|next| &next.routing) {
+            Some(StepRouting::Explained(explained)) => Some(&explained.considered),
+            _ => None,
+        }
+    }
+
+    /// Whether a person decides about its work, and so about its files.
+    pub(super) fn is_decision(&self) -> bool {
+        self.need.as_ref().is_some_and(OpenRequest::is_decision)
+    }
+
+    /// The files changed since its start, with the differences; `None` if no files are recorded.
+    pub(super) fn changed_files(&self, home: &Home, cwd: &Path) -> Option<Result<DiffReport, String>> {
+        let (start, _) = self.files?;
+        let two = [DiffSubject::Node(start), DiffSubject::Node(self.status.head)];
+        Some(files::compare(home, &two, true, cwd))
     }
 
     /// Reads a thread; `from` is the first step to show, from 1.
@@ -108,6 +147,8 @@ impl ThreadView {
         let mut steps = timeline::timeline(thread, &config, range.clone())?;
         let roles = (status.steps <= COUNTED).then(|| by_role(&now, &config, &groups, &steps));
         steps.iter_mut().for_each(|timed| add_branches(timed, &groups));
+        let of_step = |timed: &TimedStep| Some((timed.step.hash, ChildWork::of_step(home, &config, timed)?));
+        let children = steps.iter().filter_map(of_step).collect();
         let forks = forks::find_family(&now)?;
         let start = thread.start_hash;
         let two = [DiffSubject::Node(start), DiffSubject::Node(status.head)];
@@ -121,9 +162,12 @@ impl ThreadView {
             ThreadState::Running => Some(running(&now)?),
             _ => None,
         };
+        // The page has its own text about why a thread ended, and nothing comes next.
+        let next = if status.done { None } else { why::ahead(&now).ok() };
         Ok(ThreadView {
-            // The page has its own text about why a thread ended, and nothing comes next.
-            next: if status.done { None } else { why::ahead(&now).ok() },
+            current: CurrentStep::read(&now, &config, &status, (next.as_ref(), running_group(&groups))),
+            next,
+            children,
             failures: if status.done { Vec::new() } else { pages::failures(&now) },
             need: OpenRequest::read(&now, &config),
             fork: ForkChoices::read(&now, cwd),
@@ -143,6 +187,10 @@ impl ThreadView {
     }
 }
 
+fn running_group(groups: &[GroupStatus]) -> Option<&GroupStatus> {
+    groups.last().filter(|group| group.step.is_none())
+}
+
 fn has_group(groups: &[GroupStatus], timed: &TimedStep) -> bool {
     groups.iter().any(|group| group.step == Some(timed.step.hash))
 }
@@ -150,8 +198,15 @@ fn has_group(groups: &[GroupStatus], timed: &TimedStep) -> bool {
 /// Adds the time and the spending of its branches to the step of a group.
 fn add_branches(timed: &mut TimedStep, groups: &[GroupStatus]) {
     let Some(group) = groups.iter().find(|group| group.step == Some(timed.step.hash)) else { return };
-    timed.took_ms = group.span().map_or(0, |(from, to)| to.saturating_sub(from));
     timed.spent = group.spent();
+    let work = time_bars::merged(time_bars::of_branches(group));
+    timed.took_ms = match work.is_empty() {
+        // Another machine played it.
+        true => timed.spent.duration_ms,
+        false => work.iter().map(|(from, to)| to - from).sum(),
+    };
+    let (role, has_failed) = (&timed.step.role, false);
+    timed.work = work.into_iter().map(|(from, to)| TimedWork { role: role.clone(), from, to, has_failed }).collect();
 }
 
 /// Spending of each role, and of all roles together. The branches of a group count for the group, and a child thread for the role that it
@@ -205,7 +260,7 @@ fn running(now: &ThreadNow<'_>) -> Result<Vec<ThreadEvent>, HttpFailure> {
     Ok(LiveThread::watch(now.thread.id.clone(), LiveStart::After(now.thread.head), None).poll_at(now)?)
 }
 
-/// The workflow's graph with the thread's path, and spending beside each role if it was added up. A role links to its last step on the
+/// The workflow's graph with the thread's path, and the spending of each role if it was added up. A role links to its last step on the
 /// page, an arrow to the conditions of the workflow.
 fn graph(
     now: &ThreadNow<'_>,
@@ -214,7 +269,6 @@ fn graph(
     roles: Option<(&BTreeMap<String, SpendingTotals>, &SpendingTotals)>,
 ) -> Option<Markup> {
     let ThreadCourse { workflow, course, hash, .. } = course::thread_course(now).ok()?.with_branches(groups);
-    let ledger = roles.map(|(roles, total)| ledger(&course.roles, roles, total));
     let last = |role: &str| steps.iter().rev().find(|timed| timed.step.role == role);
     let node_href = |role: &str| Some(format!("#s-{}", last(role)?.step.hash));
     let branch_href = |role: &str, name: &str| {
@@ -225,16 +279,18 @@ fn graph(
     let edge_href = |_: &str, _: &str| Some(format!("/workflows/{hash}#conditions"));
     let decisions = decisions::last(&now.thread, &workflow);
     let edge_note = |from: &str, to: &str| note(decisions.get(from)?, to);
-    let (ids, ledger) = ("graph", ledger.as_ref());
     let page = GraphOnPage {
-        ids,
+        ids: "graph",
         node_href: &node_href,
         branch_href: &branch_href,
         edge_href: &edge_href,
         edge_note: &edge_note,
-        ledger,
     };
-    Some(PreEscaped(GraphDrawing::from_workflow(&workflow, Some(&course)).svg_for_page(&page)))
+    let picture = PreEscaped(GraphDrawing::from_workflow(&workflow, Some(&course)).svg_for_page(&page));
+    Some(html! {
+        (picture)
+        @if let Some((roles, total)) = roles { (role_sums::table(&course.roles, &workflow, roles, total)) }
+    })
 }
 
 /// Results of an arrow's conditions when they were last evaluated.
@@ -256,24 +312,4 @@ fn gave(tried: &TriedTransition) -> Option<String> {
         MatchReason::Counted => format!("{name} gave {value}, which counts as {}", tried.matched),
         MatchReason::Unconditional | MatchReason::Boolean | MatchReason::Missing => format!("{name} gave {value}"),
     })
-}
-
-/// Visits, time, tokens and money of each role. Empty columns are left out.
-fn ledger(played: &[String], roles: &BTreeMap<String, SpendingTotals>, total: &SpendingTotals) -> GraphLedger {
-    let has_tokens = parts::tokens(&total.tokens).is_some();
-    let has_money = total.known_cost().is_some();
-    let dash = || "–".to_owned();
-    let row = |visits: usize, spent: &SpendingTotals| {
-        let mut row = vec![visits.to_string(), parts::duration(spent.duration_ms)];
-        row.extend(has_tokens.then(|| parts::tokens(&spent.tokens).unwrap_or_else(dash)));
-        row.extend(has_money.then(|| spent.known_cost().unwrap_or_else(dash)));
-        row
-    };
-    let visits = |role: &str| played.iter().filter(|name| *name == role).count();
-    let mut rows: BTreeMap<String, Vec<String>> =
-        roles.iter().map(|(role, spent)| (role.clone(), row(visits(role), spent))).collect();
-    rows.insert(END.to_owned(), row(played.len(), total));
-    let headings = [("visits", true), ("time", true), ("tokens", has_tokens), ("cost", has_money)];
-    let headings = headings.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned());
-    GraphLedger { headings: headings.collect(), rows }
 }

@@ -2,23 +2,21 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use uwf_core::moderator::{MatchReason, TriedTransition};
-use uwf_core::{text, view};
-use uwf_engine::views::groups::GroupStatus;
+use uwf_core::text;
+use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 use uwf_engine::views::timeline::TimedStep;
-use uwf_engine::views::why::{StepRouting, ThreadOutlook};
 
-use super::super::markdown::markdown;
 use super::super::{parts, values};
-use super::branches::branches;
+use super::child_work::ChildWork;
+use super::current::CurrentStep;
+use super::excerpt::excerpt;
 use super::read::{SHOWN, ThreadView};
-use super::time_bars::TimeAxis;
+use super::time_bars::{TimeAxis, WAIT};
+use super::{branches, current_row, nested, reason, time_bars};
+use crate::markdown::markdown;
 
-/// Characters of an output on the step's line.
-const EXCERPT: usize = 140;
-
-/// Bytes of a text that is shown before longer ones.
-const SHORT: usize = 40;
+/// A wait that the line of its step names, in milliseconds.
+const LONG_WAIT: u64 = 60_000;
 
 /// Number of the newest steps that can be unfolded here; older steps have their own pages.
 const UNFOLDED: usize = 30;
@@ -26,75 +24,154 @@ const UNFOLDED: usize = 30;
 /// Bytes of a text shown in an unfolded step.
 const TEXT: usize = 8 << 10;
 
-/// The steps, oldest first.
+/// The steps, oldest first, and the step that is played.
 pub(super) fn steps(shown: &ThreadView) -> Markup {
     let ThreadView { status, range, .. } = shown;
     let first_unfolded = shown.steps.len().saturating_sub(UNFOLDED);
-    let before = status.started_at.filter(|_| range.start == 0);
-    let axis = TimeAxis::from_steps(&shown.steps, before);
+    let begun = status.started_at.filter(|_| range.start == 0);
+    let current = shown.current.as_ref().filter(|_| range.end == status.steps);
+    let axis = axis(shown, begun, current);
+    let has_axis = shown.steps.len() + usize::from(current.is_some()) > 1;
     html! {
         section #steps aria-label="Steps" {
             h2 { "Steps" }
             @if range.start > 0 {
                 p { a.button data-key="[" href={"?from=" (range.start.saturating_sub(SHOWN) + 1)} { "Steps " (range.start.saturating_sub(SHOWN) + 1) " to " (range.start) } }
             }
-            @if shown.steps.is_empty() { p.quiet { "No step yet." } }
-            @if shown.steps.len() > 1 { (axis.ticks()) }
+            @if shown.steps.is_empty() && current.is_none() { p.quiet { "No step yet." } }
+            @if has_axis { (axis.ticks()) }
             ol.steps start=(range.start + 1) {
-                @for (position, timed) in shown.steps.iter().enumerate() {
-                    @let reason = shown.reasons.get(&(range.start + position)).and_then(|tried| reason(tried));
-                    @let group = shown.group_of(timed.step.hash);
-                    @let before = position.checked_sub(1).map(|before| shown.steps[before].step.timestamp).or(before);
-                    (step(status.thread.as_str(), (timed, group), reason.as_deref(), &axis.step(timed, group, before), position >= first_unfolded))
+                @for position in 0..shown.steps.len() {
+                    (StepRow::new(shown, position, begun).draw(&axis, position >= first_unfolded))
                 }
+                @if let Some(current) = current { (current_row::row(shown, current, &axis)) }
             }
             @if range.end < status.steps {
                 p { a.button data-key="]" href={"?from=" (range.end + 1)} { "Steps from " (range.end + 1) } }
-            } @else if let Some(next) = &shown.next { (ahead(next)) }
+            } @else if let (Some(next), None) = (&shown.next, current) { (current_row::ahead(next)) }
         }
     }
 }
 
-fn step(
-    thread: &str,
-    (timed, group): (&TimedStep, Option<&GroupStatus>),
-    reason: Option<&str>,
-    bars: &Markup,
-    unfolds: bool,
-) -> Markup {
-    let TimedStep { step, spent, took_ms, child, .. } = timed;
-    let path = format!("/threads/{thread}/steps/{}", step.hash);
-    let line = html! {
-        span.index { (step.index) }
-        b.role { (step.role) }
-        span.took title="How long its agent took" { (bars) span { (parts::duration(*took_ms)) } }
-        span.outcome {
-            span.excerpt { (excerpt(&step.output)) }
-            span.facts.quiet {
-                @match group {
-                    Some(group) => span { (parts::many_of(group.branches.len(), "branch", "branches")) },
-                    None => span { (view::agent_name(&step.agent, step.alias.as_deref())) },
-                }
-                @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
-                @if let Some(money) = spent.known_cost() { span { (money) } }
-                @if let Some(by) = &step.answered_by { span { "answered by " (by) } }
-                @if !step.denied.is_empty() { span.warn { "denied: " (step.denied.join(", ")) } }
-                @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
+fn axis(shown: &ThreadView, begun: Option<u64>, current: Option<&CurrentStep>) -> TimeAxis {
+    let mut busy: Vec<(u64, u64)> =
+        shown.steps.iter().flat_map(|timed| time_bars::busy(timed, shown.times_below(timed.step.hash))).collect();
+    if let Some(current) = current {
+        busy.extend(current.busy(shown.running_group()));
+    }
+    let first = busy.iter().map(|(from, _)| *from).min().unwrap_or_default();
+    TimeAxis::over(busy, begun.map_or(first, |begun| begun.min(first)), current.is_some_and(CurrentStep::waits))
+}
+
+/// A step of the list.
+struct StepRow<'s> {
+    shown: &'s ThreadView,
+    timed: &'s TimedStep,
+    group: Option<&'s GroupStatus>,
+    child: Option<&'s ChildWork>,
+    /// Why it has its role.
+    reason: Option<Markup>,
+    /// Keys of its output that sent the thread back.
+    bad: Vec<String>,
+    /// The condition that sent the thread back, if one did.
+    sent_back_by: &'s str,
+    /// The wait before it.
+    waited: Option<(u64, u64)>,
+}
+
+impl<'s> StepRow<'s> {
+    /// The row at a position on the page; `begun` is the beginning of the thread, if its first step is there.
+    fn new(shown: &'s ThreadView, position: usize, begun: Option<u64>) -> StepRow<'s> {
+        let timed = &shown.steps[position];
+        let group = shown.group_of(timed.step.hash);
+        let before = position.checked_sub(1).map(|before| shown.steps[before].step.timestamp).or(begun);
+        let child = shown.child_of(timed.step.hash);
+        let first = time_bars::busy(timed, shown.times_below(timed.step.hash))
+            .into_iter()
+            .map(|(from, _)| from)
+            .min()
+            .unwrap_or_default();
+        let at = shown.range.start + position;
+        let considered =
+            shown.reasons.get(&(at + 1)).map(Vec::as_slice).or_else(|| shown.considered_next(at)).unwrap_or_default();
+        let mut played: Vec<&str> = Vec::new();
+        for timed in &shown.steps[..=position] {
+            if !played.contains(&timed.step.role.as_str()) {
+                played.push(&timed.step.role);
             }
         }
-    };
-    html! {
-        li.step #{"s-" (step.hash)} data-row=(step.hash) data-copy=(step.hash) tabindex="-1" {
-            @if let Some(reason) = reason { p.reason { "↳ " (reason) } }
-            @if unfolds {
-                details #{"d-" (step.hash)} {
-                    summary { (line) }
-                    (inside(timed, group, &path))
-                }
-            } @else { div.summary { (line) } }
-            @if let Some(child) = child.as_ref().filter(|_| group.is_none()) { p.child.small { "Played by the child thread " a href={"/threads/" (child)} { (parts::short_id(child.as_str())) } } }
-            a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
+        let taken = considered.iter().find(|line| line.matched && played.contains(&line.role.as_str()));
+        StepRow {
+            reason: shown.reasons.get(&at).and_then(|considered| reason::reason(considered)),
+            bad: reason::keys_that_sent_back(considered, &timed.step.role, &played),
+            sent_back_by: taken.and_then(|line| line.expression.as_deref()).unwrap_or_default(),
+            waited: before.filter(|before| first.saturating_sub(*before) >= WAIT).map(|before| (before, first)),
+            shown,
+            timed,
+            group,
+            child,
         }
+    }
+
+    fn draw(&self, axis: &TimeAxis, unfolds: bool) -> Markup {
+        let step = &self.timed.step;
+        let path = format!("/threads/{}/steps/{}", self.shown.status.thread, step.hash);
+        html! {
+            li.step #{"s-" (step.hash)} data-row=(step.hash) data-copy=(step.hash) tabindex="-1" {
+                @if let Some(reason) = &self.reason { (reason) }
+                @if unfolds {
+                    details #{"d-" (step.hash)} {
+                        summary { (self.line(axis)) }
+                        (inside(self.timed, self.group, &path))
+                    }
+                } @else { div.summary { (self.line(axis)) } }
+                @if let Some(group) = self.group { (nested::branches(group, axis, &|branch| self.of_branch(branch))) }
+                @if let Some(child) = self.child { (nested::child(child, axis)) }
+                a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
+            }
+        }
+    }
+
+    fn line(&self, axis: &TimeAxis) -> Markup {
+        let TimedStep { step, spent, took_ms, .. } = self.timed;
+        html! {
+            span.index { (step.index) }
+            b.role { (step.role) }
+            span.took title="How long its agent took" { (axis.step(self.timed, self.waited)) span { (parts::duration(*took_ms)) } }
+            span.outcome {
+                @match self.group {
+                    Some(group) if !group.branches.is_empty() => span.excerpt { (branches::counts(group)) },
+                    _ => span.excerpt { (excerpt(&step.output, &self.bad)) },
+                }
+                span.facts.quiet {
+                    @match self.group {
+                        Some(group) => span { (parts::many_of(group.branches.len(), "branch", "branches")) },
+                        None => (parts::agent(&step.agent, step.alias.as_deref())),
+                    }
+                    @if let Some(tokens) = parts::tokens(&spent.tokens) { span { (tokens) " tokens" } }
+                    @if let Some(money) = spent.known_cost() { span { (money) } }
+                    @if let Some(by) = &step.answered_by { span { "answered by " (by) } }
+                    @if let Some((from, to)) = self.waited.filter(|(from, to)| to - from >= LONG_WAIT) { span { "waited " (parts::duration(to - from)) } }
+                    @if !step.denied.is_empty() { span.warn { "denied: " (step.denied.join(", ")) } }
+                    @if spent.failed_attempts > 0 { span.warn { (parts::many(spent.failed_attempts, "failed attempt")) } }
+                }
+            }
+        }
+    }
+
+    /// The output of a branch on one line. A `false` that the condition names sent the thread back.
+    fn of_branch(&self, branch: &BranchStatus) -> Markup {
+        let output = match &self.timed.step.output {
+            Value::Array(items) => {
+                branch.name.parse::<usize>().ok().and_then(|number| items.get(number.checked_sub(1)?))
+            }
+            outputs => outputs.get(&branch.name),
+        };
+        let is_bad =
+            |key: &String, value: &Value| *value == Value::Bool(false) && reason::names_key(self.sent_back_by, key);
+        let fields = output.and_then(Value::as_object).into_iter().flatten();
+        let bad: Vec<String> = fields.filter(|(key, value)| is_bad(key, value)).map(|(key, _)| key.clone()).collect();
+        html! { @if let Some(output) = output { (excerpt(output, &bad)) } }
     }
 }
 
@@ -103,7 +180,7 @@ fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup 
     let step = &timed.step;
     html! {
         div.inside {
-            @if let Some(group) = group { (branches(group)) }
+            @if let Some(group) = group { (branches::branches(group)) }
             @for exchange in &step.exchanges {
                 p.small.quiet { "Asked" }
                 div.text { (markdown(&text::without_end(&exchange.question, TEXT), 3)) }
@@ -122,83 +199,6 @@ fn inside(timed: &TimedStep, group: Option<&GroupStatus>, path: &str) -> Markup 
                 a data-key="w" href={(path) "#why"} { "Why this role" } " · "
                 a href=(path) { "Prompt, turns and tool calls" } " · "
                 a href={"/cas/" (step.hash)} { code { (step.hash) } }
-            }
-        }
-    }
-}
-
-/// The condition that led to a step; `None` if no condition was tried.
-fn reason(tried: &[TriedTransition]) -> Option<String> {
-    let taken = tried.iter().find(|transition| transition.matched)?;
-    let value = |transition: &TriedTransition| match (&transition.note, &transition.value) {
-        (MatchReason::Counted, Some(value)) => format!(" ({})", values::short(value)),
-        _ => String::new(),
-    };
-    if let Some(name) = &taken.condition {
-        return Some(format!("{name}{}", value(taken)));
-    }
-    let refused: Vec<String> = tried
-        .iter()
-        .filter_map(|transition| Some(format!("not {}{}", transition.condition.as_ref()?, value(transition))))
-        .collect();
-    (!refused.is_empty()).then(|| refused.join(", "))
-}
-
-/// An output on one line: its short values first, lists as their lengths, and a `false` in the colour of a failure.
-fn excerpt(value: &Value) -> Markup {
-    let Value::Object(fields) = value else {
-        let text = value.as_str().map_or_else(|| value.to_string(), text::one_line);
-        return html! { (text::ellipsize(&text, EXCERPT)) };
-    };
-    let is_long = |value: &Value| value.as_str().is_some_and(|text| text.len() > SHORT);
-    let mut fields: Vec<(&String, &Value)> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
-    fields.sort_by_key(|(_, value)| (!value.is_boolean(), is_long(value)));
-    let mut room = EXCERPT;
-    let mut parts = Vec::new();
-    for (name, value) in fields {
-        let (part, length) = excerpt_of(name, value, room);
-        parts.push(part);
-        room = room.saturating_sub(length);
-        if room == 0 {
-            break;
-        }
-    }
-    html! { @for part in &parts { span { (part) } } }
-}
-
-/// A key and its value in at most `room` characters, with their number.
-fn excerpt_of(name: &str, value: &Value, room: usize) -> (Markup, usize) {
-    let words = match value {
-        Value::Bool(true) => format!("✓ {name}"),
-        Value::Bool(false) => return (html! { span.bad { "✗ " (name) } }, name.len() + 2),
-        Value::String(text) => format!("{name}: {}", text::one_line(text)),
-        Value::Array(items) => format!("{} {name}", items.len()),
-        Value::Object(fields) => format!("{name}: {}", parts::many(fields.len(), "field")),
-        other => format!("{name}: {other}"),
-    };
-    let shown = text::ellipsize(&words, room);
-    let length = shown.chars().count();
-    (html! { (shown) }, length)
-}
-
-/// The next role.
-fn ahead(next: &ThreadOutlook) -> Markup {
-    html! {
-        @match &next.routing {
-            StepRouting::Unexplained { error } => p #next .problem { "The next role cannot be decided: " (error) },
-            StepRouting::Explained(explained) => {
-                details #next {
-                    summary { "Next: " b { (explained.next) } }
-                    ul { @for transition in &explained.considered {
-                        li { (transition.role) @if let Some(name) = &transition.condition { " if " (name) } ": " (transition.why) }
-                    } }
-                    @if !next.branches.is_empty() {
-                        p { "Branches:" }
-                        ul { @for branch in &next.branches {
-                            li { (branch.role) @if let Some(name) = &branch.condition { " if " (name) } ": " (branch.why) }
-                        } }
-                    }
-                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use uwf_engine::root::ids;
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 use uwf_engine::views::timeline::{TimedStep, TimedWork};
 
@@ -14,37 +15,78 @@ const WIDTH: f64 = 100.0;
 const LEAST: f64 = 0.8;
 
 /// Shortest time between two steps that counts as waiting, in milliseconds: each step begins a process.
-const WAIT: u64 = 2_000;
+pub(super) const WAIT: u64 = 2_000;
 
-/// Most lanes below the bar of a step.
-const LANES: usize = 12;
+/// A long pause is drawn as long as the whole work divided by this. A night without work would leave no room for the rest.
+const PAUSE: u64 = 8;
 
-/// A span of time that is drawn from left to right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A span of time in Unix milliseconds.
+pub(super) type Span = (u64, u64);
+
+/// Spans of time that are drawn from left to right. Long pauses are shortened.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct TimeAxis {
-    from: u64,
-    to: u64,
+    /// Points in time with their places, in order.
+    knots: Vec<(u64, f64)>,
+    /// The shortened pauses.
+    pauses: Vec<Span>,
+    /// Whether it ends with a wait that has not ended.
+    is_open: bool,
 }
 
 impl TimeAxis {
-    /// An axis between two times in Unix milliseconds.
+    /// An axis between two times.
     pub(super) fn new(from: u64, to: u64) -> TimeAxis {
-        TimeAxis { from, to: to.max(from + 1) }
+        TimeAxis::over(vec![(from, to)], from, false)
     }
 
-    /// The axis of the steps on a page. `begun` is when the first of them could begin.
-    pub(super) fn from_steps(steps: &[TimedStep], begun: Option<u64>) -> TimeAxis {
-        let began = |timed: &TimedStep| timed.step.timestamp.saturating_sub(timed.took_ms);
-        let from = steps.iter().map(began).chain(begun).min().unwrap_or(0);
-        let to = steps.iter().map(|timed| timed.step.timestamp).max().unwrap_or(0);
-        TimeAxis::new(from, to)
+    /// An axis over busy times, which are in any order. `begun` is its beginning, if it is earlier. A wait that has not ended has the length of
+    /// a shortened pause, so that the page of a waiting thread stays the same.
+    pub(super) fn over(mut busy: Vec<Span>, begun: u64, is_open: bool) -> TimeAxis {
+        busy.push((begun, begun));
+        let merged = merged(busy);
+        let worked: u64 = merged.iter().map(|(from, to)| to - from).sum();
+        let longest = (worked / PAUSE).max(WAIT);
+        let (mut at, mut knots, mut pauses) = (0, Vec::new(), Vec::new());
+        for (position, (from, to)) in merged.iter().enumerate() {
+            if let Some(before) = position.checked_sub(1).map(|before| merged[before].1) {
+                let pause = from - before;
+                // A pause that is a little longer is drawn as it is.
+                let is_short = pause <= 2 * longest;
+                at += if is_short { pause } else { longest };
+                pauses.extend((!is_short).then_some((before, *from)));
+            }
+            knots.push((*from, at as f64));
+            at += to - from;
+            knots.push((*to, at as f64));
+        }
+        if let Some((end, _)) = knots.last().filter(|_| is_open).copied() {
+            at += longest;
+            knots.push((end.saturating_add(longest), at as f64));
+        }
+        let scale = WIDTH / at.max(1) as f64;
+        knots.iter_mut().for_each(|(_, place)| *place *= scale);
+        TimeAxis { knots, pauses, is_open }
     }
 
-    fn place(self, ms: u64) -> f64 {
-        (ms.saturating_sub(self.from) as f64 / (self.to - self.from) as f64 * WIDTH).clamp(0.0, WIDTH)
+    fn place(&self, ms: u64) -> f64 {
+        let after = self.knots.partition_point(|(at, _)| *at <= ms);
+        let Some((from, left)) = after.checked_sub(1).map(|before| self.knots[before]) else { return 0.0 };
+        let Some((to, right)) = self.knots.get(after).copied() else { return WIDTH };
+        left + (right - left) * (ms - from) as f64 / (to - from).max(1) as f64
     }
 
-    fn rect(self, class: &str, (from, to): (u64, u64), (y, height): (u8, u8), title: Option<&str>) -> Markup {
+    /// The time at a place.
+    fn time_at(&self, place: f64) -> u64 {
+        let after = self.knots.partition_point(|(_, at)| *at < place);
+        let Some((to, right)) = self.knots.get(after).copied() else {
+            return self.knots.last().map_or(0, |(at, _)| *at);
+        };
+        let Some((from, left)) = after.checked_sub(1).map(|before| self.knots[before]) else { return to };
+        from + ((to - from) as f64 * (place - left) / (right - left).max(f64::EPSILON)) as u64
+    }
+
+    fn rect(&self, class: &str, (from, to): Span, (y, height): (u8, u8), title: Option<&str>) -> Markup {
         let width = (self.place(to) - self.place(from)).max(LEAST);
         let x = self.place(from).min(WIDTH - width);
         html! {
@@ -54,63 +96,152 @@ impl TimeAxis {
         }
     }
 
-    fn worked(self, work: &TimedWork) -> Markup {
-        let class = if work.has_failed { "fails" } else { "works" };
+    /// A time without work; a shortened one has a gap.
+    fn waits(&self, (from, to): Span, title: &str) -> Markup {
+        let is_in = |pause: &Span| pause.0 >= from && pause.1 <= to;
+        let gap =
+            self.pauses.iter().find(|pause| is_in(pause)).map(|(from, to)| (self.place(*from) + self.place(*to)) / 2.0);
+        html! {
+            (self.rect("waits", (from, to), (4, 2), Some(title)))
+            @if let Some(gap) = gap { rect.gap x=(format!("{:.2}", gap - 0.5)) y="2" width="1" height="6" {} }
+        }
+    }
+
+    fn worked(&self, work: &TimedWork, is_running: bool) -> Markup {
+        let class = match (work.has_failed, is_running) {
+            (true, _) => "fails",
+            (false, true) => "runs",
+            (false, false) => "works",
+        };
         let time = parts::duration(work.to.saturating_sub(work.from));
         let title = format!("{}{} {time}", work.role, if work.has_failed { ", failed after" } else { "" });
         self.rect(class, (work.from, work.to), (1, 8), Some(&title))
     }
 
-    /// The time of a step: what its agent did, what was waited for before, and a lane for each branch of its group.
-    pub(super) fn step(self, timed: &TimedStep, group: Option<&GroupStatus>, before: Option<u64>) -> Markup {
-        let TimedStep { step, took_ms, work, .. } = timed;
-        let whole = (step.timestamp.saturating_sub(*took_ms), step.timestamp);
-        let begun = work.iter().map(|work| work.from).min().unwrap_or(whole.0);
-        let waited = before.filter(|before| begun.saturating_sub(*before) >= WAIT).map(|before| (before, begun));
-        html! {
-            span.lanes {
-                (lane(&html! {
-                    @if let Some(waited) = waited {
-                        (self.rect("waits", waited, (4, 2), Some(&format!("waited {}", parts::duration(waited.1 - waited.0)))))
-                    }
-                    @if work.is_empty() { (self.rect("works", whole, (1, 8), None)) }
-                    @for work in work { (self.worked(work)) }
-                }))
-                @for branch in group.iter().flat_map(|group| &group.branches).take(LANES) {
-                    (lane(&html! { (self.spans(branch)) }))
-                }
-            }
-        }
+    /// Work of the agents of a step, and the wait before it.
+    pub(super) fn step(&self, timed: &TimedStep, waited: Option<Span>) -> Markup {
+        let whole = (timed.step.timestamp.saturating_sub(timed.took_ms), timed.step.timestamp);
+        lane(&html! {
+            @if let Some((from, to)) = waited { (self.waits((from, to), &format!("waited {}", parts::duration(to - from)))) }
+            @if timed.work.is_empty() { (self.rect("works", whole, (1, 8), None)) }
+            @for work in &timed.work { (self.worked(work, false)) }
+        })
+    }
+
+    /// The attempts at the step that comes next. `is_running` says whether the last one runs; `waits` is the beginning of a wait that has not
+    /// ended, with its title.
+    pub(super) fn attempts(&self, attempts: &[TimedWork], is_running: bool, waits: Option<(u64, &str)>) -> Markup {
+        lane(&html! {
+            @if let Some((from, title)) = waits { (self.rect("waits", (from, u64::MAX), (4, 2), Some(title))) }
+            @for (position, work) in attempts.iter().enumerate() { (self.worked(work, is_running && position + 1 == attempts.len())) }
+        })
+    }
+
+    /// Times of the branches of a group, which have bars of their own below, and the wait that has not ended.
+    pub(super) fn group(&self, spans: &[Span], is_running: bool, waits: Option<(u64, &str)>) -> Markup {
+        let class = if is_running { "runs" } else { "works" };
+        lane(&html! {
+            @if let Some((from, title)) = waits { (self.rect("waits", (from, u64::MAX), (4, 2), Some(title))) }
+            @for span in spans { (self.rect(class, *span, (1, 8), None)) }
+        })
+    }
+
+    /// Times of work, in order.
+    pub(super) fn spans(&self, spans: &[Span]) -> Markup {
+        lane(&html! { @for span in spans { (self.rect("works", *span, (1, 8), None)) } })
+    }
+
+    /// Work of a child thread.
+    pub(super) fn works(&self, work: &[&TimedWork]) -> Markup {
+        lane(&html! { @for work in work { (self.worked(work, false)) } })
     }
 
     /// The time of a branch: a bar for each attempt, and a thin one while the branch waits.
-    pub(super) fn branch(self, branch: &BranchStatus) -> Markup {
-        lane(&self.spans(branch))
-    }
-
-    fn spans(self, branch: &BranchStatus) -> Markup {
-        let end = branch.ended_at.unwrap_or(self.to);
-        html! {
+    pub(super) fn branch(&self, branch: &BranchStatus) -> Markup {
+        let last = branch.attempts.len().saturating_sub(1);
+        let end = branch.ended_at.unwrap_or_else(ids::now_ms);
+        let has_failed = branch.failed || branch.state == Some(ThreadState::Stuck);
+        let class = |position: usize, has_ended: bool| match (has_ended, position == last) {
+            (false, _) => "runs",
+            (true, true) if !has_failed => "works",
+            // Only a failed attempt is followed by another one.
+            (true, _) => "fails",
+        };
+        lane(&html! {
             @if let Some(started) = branch.started_at { (self.rect("waits", (started, end), (4, 2), Some(&branch.branch))) }
-            @for attempt in &branch.attempts {
-                (self.rect("works", (attempt.from, attempt.to.unwrap_or_else(ids::now_ms)), (1, 8), Some(&branch.branch)))
+            @for (position, attempt) in branch.attempts.iter().enumerate() {
+                (self.rect(class(position, attempt.to.is_some()), (attempt.from, attempt.to.unwrap_or_else(ids::now_ms)), (1, 8), Some(&branch.branch)))
             }
-        }
+        })
     }
 
     /// Time since the beginning of the axis, at its beginning, its middle and its end.
-    pub(super) fn ticks(self) -> Markup {
-        let length = self.to - self.from;
+    pub(super) fn ticks(&self) -> Markup {
+        let begun = self.time_at(0.0);
         html! {
             div.step-axis.small.quiet aria-hidden="true" {
                 span.ticks {
-                    @for at in [0, length / 2, length] { span { (parts::duration(at)) } }
+                    @for place in [0.0, WIDTH / 2.0] { span { (parts::duration(self.time_at(place).saturating_sub(begun))) } }
+                    span { @if self.is_open { "now" } @else { (parts::duration(self.time_at(WIDTH).saturating_sub(begun))) } }
                 }
             }
         }
     }
 }
 
+/// The times at which anything happened in a step; `below` has the times of its branches and its child thread.
+pub(super) fn busy(timed: &TimedStep, below: impl Iterator<Item = Span>) -> Vec<Span> {
+    let TimedStep { step, took_ms, work, .. } = timed;
+    let own = work.iter().map(|work| (work.from, work.to));
+    let all: Vec<Span> = own.chain(below).collect();
+    if all.is_empty() { vec![(step.timestamp.saturating_sub(*took_ms), step.timestamp)] } else { all }
+}
+
+/// When the agents of a group's branches worked, in any order; a running one until now.
+pub(super) fn of_branches(group: &GroupStatus) -> Vec<Span> {
+    let now = ids::now_ms();
+    let attempts = group.all_branches().into_iter().flat_map(|branch| &branch.attempts);
+    attempts.map(|attempt| (attempt.from, attempt.to.unwrap_or(now))).collect()
+}
+
+/// Spans in order; those that overlap are one.
+pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    let mut merged: Vec<Span> = Vec::new();
+    for (from, to) in spans {
+        match merged.last_mut() {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => merged.push((from, to.max(from))),
+        }
+    }
+    merged
+}
+
 fn lane(bars: &Markup) -> Markup {
     html! { svg.bar-of-time viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" { (bars) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axis_shortens_long_pauses() {
+        let day = 24 * 3600 * 1000;
+        let axis = TimeAxis::over(vec![(day, day + 8_000), (0, 8_000)], 0, false);
+        assert_eq!(axis.pauses, [(8_000, day)]);
+        let places = [0, 4_000, 8_000, day, day + 8_000].map(|ms| axis.place(ms).round() as u64);
+        assert_eq!(places, [0, 22, 44, 56, 100]);
+        assert_eq!([0.0, WIDTH].map(|place| axis.time_at(place)), [0, day + 8_000]);
+        assert_eq!(axis.time_at(axis.place(4_000)), 4_000);
+    }
+
+    #[test]
+    fn axis_keeps_short_pauses() {
+        let axis = TimeAxis::over(vec![(1_000, 2_000), (3_000, 5_000)], 0, false);
+        assert_eq!(axis.pauses, []);
+        assert_eq!([0, 1_000, 2_500, 5_000].map(|ms| axis.place(ms)), [0.0, 20.0, 50.0, 100.0]);
+        let waiting = TimeAxis::over(vec![(0, 8_000)], 0, true);
+        assert_eq!([8_000, u64::MAX].map(|ms| waiting.place(ms)), [80.0, 100.0]);
+    }
 }

@@ -26,8 +26,8 @@ use super::versions::{self, VersionResults};
 use crate::api::workflows::{show, source_by_name_or_hash, workflow_by_name_or_hash};
 use crate::app::{AppState, ServerCaches};
 use crate::failure::HttpFailure;
+use crate::markdown::markdown;
 use crate::pages::layout::{DashboardPage, NavSection};
-use crate::pages::markdown::markdown;
 use crate::pages::parts;
 use crate::respond::wants_json;
 use crate::url::encoded;
@@ -121,15 +121,14 @@ async fn page(
         div.beside {
             section #graph aria-labelledby="graph-title" {
                 h2 #graph-title { "Graph" }
-                (picture(workflow, &known.figures))
-                @if known.figures.of > 0 { p.quiet.small { (super::figures::scope(&known.figures)) } }
+                (picture(workflow))
                 details #transitions {
-                    summary { "The graph as a table" }
+                    summary { "View as table" }
                     (roles::transitions(workflow))
                 }
             }
             section aria-labelledby="figures" {
-                h2 #figures { "Results of its roles" }
+                h2 #figures { "Role statistics" }
                 (versions_of_figures(&known))
                 @if let Some(problem) = &known.config_problem {
                     p.problem.small { "Prices are unknown: " (parts::sentence(problem)) }
@@ -157,7 +156,7 @@ async fn page(
         section aria-labelledby="source" {
             h2 #source { "Source" }
             details {
-                summary { "The workflow as a file" }
+                summary { "YAML source" }
                 p.small { a href={ "/api" (path(&known)) "/source" } { "Only the file" } }
                 pre { (known.source) }
             }
@@ -229,21 +228,19 @@ fn limits(known: &WorkflowView) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The graph, with each role's results. A role links to its section below, an arrow to its first condition.
-fn picture(workflow: &Workflow, figures: &WorkflowFigures) -> Markup {
+/// The graph. A role links to its section below, an arrow to its first condition.
+fn picture(workflow: &Workflow) -> Markup {
     let node_href = |role: &str| workflow.roles.contains_key(role).then(|| format!("#{}", roles::anchor(role)));
     let edge_href = |from: &str, to: &str| {
         let mut transitions = workflow.graph.get(from)?.iter().filter(|transition| transition.role == to);
         transitions.find_map(|transition| transition.condition.as_ref()).map(|name| format!("#condition-{name}"))
     };
-    let ledger = super::figures::ledger(workflow, figures);
     let page = GraphOnPage {
         ids: "graph",
         node_href: &node_href,
         branch_href: &|_, branch| node_href(branch),
         edge_href: &edge_href,
         edge_note: &|_, _| None,
-        ledger: ledger.as_ref(),
     };
     PreEscaped(GraphDrawing::from_workflow(workflow, None).svg_for_page(&page))
 }

@@ -279,7 +279,6 @@ fn picture(workflow: &Workflow) -> Markup {
         branch_href: &|_, _| None,
         edge_href: &|_, _| None,
         edge_note: &|_, _| None,
-        ledger: None,
     };
     PreEscaped(GraphDrawing::from_workflow(workflow, None).svg_for_page(&page))
 }

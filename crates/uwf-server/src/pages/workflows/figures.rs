@@ -1,7 +1,7 @@
 //! A table of results for each role of a workflow.
 
 use maud::{Markup, html};
-use uwf_core::workflow::{GraphLedger, Workflow, role_order};
+use uwf_core::workflow::{Workflow, role_order};
 use uwf_engine::views::figures::{RoleFigures, WorkflowFigures};
 
 use super::roles::anchor;
@@ -35,26 +35,6 @@ pub(super) fn table(workflow: &Workflow, figures: &WorkflowFigures) -> Markup {
         }
         p.quiet.small { (scope(figures)) " " (counted(figures)) }
     }
-}
-
-/// The same figures beside the roles of the graph, as far as there is room; `None` before the first step. Empty columns are left out.
-pub(super) fn ledger(workflow: &Workflow, figures: &WorkflowFigures) -> Option<GraphLedger> {
-    let own = || figures.roles.iter().filter(|(role, _)| workflow.roles.contains_key(*role));
-    own().next()?;
-    let has_failed = own().any(|(_, figures)| figures.spent.failed_attempts > 0);
-    let has_money = own().any(|(_, figures)| figures.spent.known_cost().is_some());
-    let dash = || "–".to_owned();
-    let row = |figures: &RoleFigures| {
-        let mut row = vec![figures.spent.steps.to_string()];
-        row.extend(has_failed.then(|| failed_share(figures).map_or_else(dash, |share| format!("{share} %"))));
-        row.push(figures.median_ms.map_or_else(dash, parts::duration));
-        row.extend(has_money.then(|| figures.spent.known_cost().unwrap_or_else(dash)));
-        row
-    };
-    let rows = own().map(|(role, figures)| (role.clone(), row(figures))).collect();
-    let headings = [("steps", true), ("failed", has_failed), ("median", true), ("cost", has_money)];
-    let headings = headings.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned());
-    Some(GraphLedger { headings: headings.collect(), rows })
 }
 
 /// Failed attempts as a percentage of all attempts; `None` if none failed.
@@ -91,7 +71,7 @@ fn failed(figures: &RoleFigures) -> Markup {
 }
 
 /// Steps and threads that the figures cover.
-pub(super) fn scope(figures: &WorkflowFigures) -> String {
+fn scope(figures: &WorkflowFigures) -> String {
     let (steps, threads) = (parts::many(figures.steps, "step"), parts::many(figures.of, "thread"));
     match figures {
         WorkflowFigures { of: 0, .. } => "No thread yet.".to_owned(),

@@ -6,6 +6,7 @@ use uwf_core::input::InputField;
 
 use crate::api::start::INPUT_OF;
 use crate::fields::RequestFields;
+use crate::pages::forms::FieldFault;
 
 /// The table.
 pub(super) fn table(inputs: &[InputField]) -> Markup {
@@ -47,18 +48,18 @@ pub(crate) fn in_words(value: &Value) -> String {
 }
 
 /// The fields of the form. A field that is left empty keeps the default.
-pub(crate) fn fields(inputs: &[InputField], typed: &RequestFields) -> Markup {
+pub(crate) fn fields(inputs: &[InputField], typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
     html! {
         @if !inputs.is_empty() {
             fieldset {
                 legend { "Input" }
-                @for input in inputs { (field(input, typed)) }
+                @for input in inputs { (field(input, typed, fault)) }
             }
         }
     }
 }
 
-fn field(input: &InputField, typed: &RequestFields) -> Markup {
+fn field(input: &InputField, typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
     let name = format!("{INPUT_OF}{}", input.name);
     let hint = format!("{name}-hint");
     let description = input.description.as_deref().filter(|text| !text.trim().is_empty());
@@ -67,6 +68,7 @@ fn field(input: &InputField, typed: &RequestFields) -> Markup {
     let given = typed.text(&name);
     let is_needed = input.required && input.default.is_none();
     let default = input.default.as_ref().map(in_words);
+    let (is_invalid, message) = FieldFault::marks(fault, &name);
     html! {
         div.field {
             @if is("boolean") && input.values.is_none() {
@@ -80,7 +82,7 @@ fn field(input: &InputField, typed: &RequestFields) -> Markup {
             } @else {
                 label for=(name) { (input.name) }
                 @if let Some(values) = &input.values {
-                    select id=(name) name=(name) required[is_needed] aria-describedby=[described_by] {
+                    select id=(name) name=(name) required[is_needed] aria-describedby=[described_by] aria-invalid=[is_invalid] aria-errormessage=[message] {
                         option value="" { @if let Some(default) = &default { "Default: " (default) } }
                         @for value in values.iter().map(in_words) {
                             option value=(value) selected[given == Some(&value)] { (value) }
@@ -88,15 +90,17 @@ fn field(input: &InputField, typed: &RequestFields) -> Markup {
                     }
                 } @else if is("string") || is("integer") || is("number") {
                     input id=(name) name=(name) inputmode=(keys(input)) autocomplete="off" required[is_needed]
-                        value=(given.unwrap_or_default()) placeholder=[default.as_deref()] aria-describedby=[described_by];
+                        value=(given.unwrap_or_default()) placeholder=[default.as_deref()] aria-describedby=[described_by] aria-invalid=[is_invalid] aria-errormessage=[message];
                 } @else {
                     textarea.mono id=(name) name=(name) rows="3" spellcheck="false" required[is_needed]
-                        placeholder=[default.as_deref().or(Some("JSON or YAML"))] aria-describedby=[described_by] {
+                        placeholder=[default.as_deref().or(Some("JSON or YAML"))] aria-describedby=[described_by]
+                        aria-invalid=[is_invalid] aria-errormessage=[message] {
                         // A browser drops a line break that comes first.
                         "\n" (given.unwrap_or_default())
                     }
                 }
             }
+            (FieldFault::below(fault, &name))
             @if let Some(description) = description { p.quiet.small id=(hint) { (description) } }
         }
     }

@@ -5,7 +5,7 @@ use uwf_core::workflow::{Role, START, Workflow, role_order};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
 use super::schema;
-use crate::pages::markdown::markdown;
+use crate::markdown::markdown;
 
 /// The id of a role's section.
 pub(super) fn anchor(role: &str) -> String {

@@ -20,6 +20,7 @@ use crate::app::AppState;
 use crate::command_line::json_name;
 use crate::failure::HttpFailure;
 use crate::fields::RequestFields;
+use crate::pages::forms::FieldFault;
 use crate::pages::layout::{DashboardPage, NavSection};
 use crate::pages::parts;
 use crate::pages::workflows::inputs;
@@ -91,6 +92,8 @@ async fn again(
 fn shown(app: &AppState, offer: &StartFormChoices, typed: &RequestFields, failure: Option<&HttpFailure>) -> Response {
     let name = &offer.shown.name;
     let back = format!("/workflows/{}", encoded(&offer.typed));
+    let fault = failure.and_then(|failure| FieldFault::find(failure, typed));
+    let fault = fault.as_ref();
     let body = html! {
         p.quiet.crumbs {
             a href="/workflows" { "Workflows" } " / " a href=(back) data-key="Escape" { (name) }
@@ -104,17 +107,17 @@ fn shown(app: &AppState, offer: &StartFormChoices, typed: &RequestFields, failur
             // A form that is sent twice starts one thread. A form that started no thread gets another id, because the earlier values
             // may have started a thread after all.
             input type="hidden" name="id" value=(ids::new_thread_id());
-            (task(typed))
-            (inputs::fields(&offer.shown.inputs, typed))
-            (place(app, offer, typed))
+            (task(typed, fault))
+            (inputs::fields(&offer.shown.inputs, typed, fault))
+            (place(app, offer, typed, fault))
             (agents(offer, typed))
-            (limits(app, &offer.shown.workflow, typed))
+            (limits(app, &offer.shown.workflow, typed, fault))
             div.actions {
                 button { "Start" }
                 button.primary name="run" value="yes" { "Start and run" }
                 a.button href=(back) { "Cancel" }
             }
-            p.quiet.small { "Start only creates the thread. Start and run also runs its agents until the thread is done, waits for a person, is stuck or at a limit." }
+            p.quiet.small { "Start creates the thread without running it. Start and run runs it until it is done, waits for a person, is stuck or at a limit." }
         }
     };
     DashboardPage::new(format!("Start {name}"), NavSection::Workflows, body).into_response(app)
@@ -131,21 +134,24 @@ fn problem(failure: &HttpFailure) -> Markup {
     }
 }
 
-fn task(typed: &RequestFields) -> Markup {
+fn task(typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
+    let (is_invalid, message) = FieldFault::marks(fault, "prompt");
     html! {
         div.field {
             label for="prompt" { "Task" }
-            textarea #prompt name="prompt" rows="8" required autofocus aria-describedby="prompt-hint" {
+            textarea #prompt name="prompt" rows="8" required autofocus[fault.is_none() || is_invalid.is_some()] aria-describedby="prompt-hint" aria-invalid=[is_invalid] aria-errormessage=[message] {
                 // A browser drops a line break that comes first.
                 "\n" (typed.text("prompt").unwrap_or_default())
             }
+            (FieldFault::below(fault, "prompt"))
             p #prompt-hint .quiet.small { "Task of the thread. Every role reads it." }
         }
     }
 }
 
 /// The directory agents work in. A thread runs programs there, so the form names it.
-fn place(app: &AppState, offer: &StartFormChoices, typed: &RequestFields) -> Markup {
+fn place(app: &AppState, offer: &StartFormChoices, typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
+    let (is_invalid, message) = FieldFault::marks(fault, "cwd");
     let cwd = app.cwd().display().to_string();
     let workflow = &offer.shown.workflow;
     let configured = offer.config.workspaces.get(&workflow.name).unwrap_or(&workflow.workspace);
@@ -159,7 +165,9 @@ fn place(app: &AppState, offer: &StartFormChoices, typed: &RequestFields) -> Mar
             legend { "Where agents work" }
             div.field {
                 label for="cwd" { "Directory" }
-                input #cwd.mono name="cwd" required spellcheck="false" autocomplete="off" value=(typed.text("cwd").unwrap_or(&cwd)) aria-describedby="cwd-hint";
+                input #cwd.mono name="cwd" required spellcheck="false" autocomplete="off" value=(typed.text("cwd").unwrap_or(&cwd))
+                    autofocus[is_invalid.is_some()] aria-describedby="cwd-hint" aria-invalid=[is_invalid] aria-errormessage=[message];
+                (FieldFault::below(fault, "cwd"))
                 p #cwd-hint .quiet.small { "On the machine of this server. Agents read and write files and run commands there." }
             }
             div.field {
@@ -224,7 +232,7 @@ fn keys(schema: &Value) -> &'static str {
 }
 
 /// Limits; an empty field keeps the limit of the workflow.
-fn limits(app: &AppState, workflow: &Workflow, typed: &RequestFields) -> Markup {
+fn limits(app: &AppState, workflow: &Workflow, typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
     let own = workflow.limits;
     let number = |limit: Option<u64>| limit.map(|limit| limit.to_string());
     let fields = [
@@ -241,14 +249,17 @@ fn limits(app: &AppState, workflow: &Workflow, typed: &RequestFields) -> Markup 
                 @for (option, label, default) in fields {
                     @let name = json_name(option);
                     @let described = commands.option_schema(COMMAND, option);
+                    @let (is_invalid, message) = FieldFault::marks(fault, &name);
                     div.field {
                         label for=(name) title=[described["description"].as_str()] { (label) }
                         input id=(name) name=(name) inputmode=(keys(&described)) autocomplete="off" value=(typed.text(&name).unwrap_or_default())
-                            placeholder=(default.as_deref().unwrap_or("no limit"));
+                            placeholder=(default.as_deref().unwrap_or("no limit"))
+                            autofocus[is_invalid.is_some()] aria-invalid=[is_invalid] aria-errormessage=[message];
+                        (FieldFault::below(fault, &name))
                     }
                 }
             }
-            p.quiet.small { "Time is 90s, 15m, 2h or 1d. The thread stops before a step beyond a limit, and continues once the limit is raised." }
+            p.quiet.small { "Times: for example 90s, 15m, 2h or 1d. Limits are checked before each step." }
         }
     }
 }

@@ -62,12 +62,22 @@ impl WorkflowThreadCounts {
 }
 
 /// Use of all workflows.
-pub(super) struct UsedWorkflows(BTreeMap<NodeHash, (WorkflowThreadCounts, bool)>);
+pub(super) struct UsedWorkflows(BTreeMap<NodeHash, WorkflowUse>);
+
+/// Use of one workflow.
+#[derive(Default)]
+struct WorkflowUse {
+    counts: WorkflowThreadCounts,
+    /// Whether it was counted with a name.
+    is_taken: bool,
+    /// Whether a thread was started with it. The others are parts of workflows: groups and their branches.
+    is_whole: bool,
+}
 
 impl UsedWorkflows {
     /// Counts all threads.
     pub(super) fn count_threads(home: &Home) -> Result<UsedWorkflows, HttpFailure> {
-        let mut used: BTreeMap<NodeHash, (WorkflowThreadCounts, bool)> = BTreeMap::new();
+        let mut used: BTreeMap<NodeHash, WorkflowUse> = BTreeMap::new();
         for row in list::list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows {
             let Some(workflow) = row.workflow else { continue };
             let (running, open, ended) = match row.state {
@@ -80,8 +90,9 @@ impl UsedWorkflows {
                 | ThreadState::Paused
                 | ThreadState::Corrupt => (0, 1, 0),
             };
-            let known = &mut used.entry(workflow).or_default().0;
-            *known = known.and(WorkflowThreadCounts { running, open, ended, last: row.changed_at });
+            let known = used.entry(workflow).or_default();
+            known.is_whole |= !row.is_child();
+            known.counts = known.counts.and(WorkflowThreadCounts { running, open, ended, last: row.changed_at });
         }
         Ok(UsedWorkflows(used))
     }
@@ -91,18 +102,18 @@ impl UsedWorkflows {
         let mut sum = WorkflowThreadCounts::default();
         let versions: std::collections::BTreeSet<NodeHash> = versions.into_iter().collect();
         for version in versions {
-            if let Some((used, is_taken)) = self.0.get_mut(&version) {
-                *is_taken = true;
-                sum = sum.and(*used);
+            if let Some(used) = self.0.get_mut(&version) {
+                used.is_taken = true;
+                sum = sum.and(used.counts);
             }
         }
         sum
     }
 
-    /// Workflows that were not taken, the last used first.
+    /// Whole workflows that were not taken, the last used first.
     pub(super) fn into_rest(self) -> Vec<(NodeHash, WorkflowThreadCounts)> {
-        let rest = self.0.into_iter().filter(|(_, (_, is_taken))| !is_taken);
-        let mut rest: Vec<(NodeHash, WorkflowThreadCounts)> = rest.map(|(hash, (used, _))| (hash, used)).collect();
+        let rest = self.0.into_iter().filter(|(_, used)| used.is_whole && !used.is_taken);
+        let mut rest: Vec<(NodeHash, WorkflowThreadCounts)> = rest.map(|(hash, used)| (hash, used.counts)).collect();
         rest.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
         rest
     }

@@ -6,7 +6,7 @@ use uwf_core::config::{HookAction, UwfConfig};
 use uwf_core::document::{FileProblem, SourceDocument};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
-use uwf_engine::verbs::workflows::find_workflow;
+use uwf_engine::verbs::workflows::find_workflow::{self, PathTrust};
 use uwf_server::is_hook_secret;
 
 /// A warning for each secret that is not set or has the wrong form, and for each workflow that does not exist.
@@ -38,7 +38,7 @@ pub(super) fn problems(
         let HookAction::Start(start) = &hook.action else { continue };
         // A relative path depends on the directory of the server.
         let is_path = start.workflow.contains('/') && !Path::new(&start.workflow).is_absolute();
-        let found = find_workflow::workflow(home, &start.workflow, Path::new("/"));
+        let found = find_workflow::workflow(home, &start.workflow, Path::new("/"), PathTrust::Untrusted);
         if let Err(error) = found
             && error.kind == ErrorKind::NotFound
             && !is_path

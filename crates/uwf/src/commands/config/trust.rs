@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Value, json};
 use uwf_core::config::edit::{self, KeyPath};
-use uwf_engine::root::project::{self, TrustedFile};
+use uwf_engine::error::ErrorKind;
+use uwf_engine::root::project::{self, TrustableFile};
 
+use crate::ask::TerminalAsker;
 use crate::context::CommandContext;
+use crate::error::CommandError;
 use crate::printer::{CommandResult, PrintableReport};
 use crate::style;
 
@@ -20,8 +23,8 @@ Examples:
   uwf config trust ../app
   uwf config trust --revoke
 
-The files .workflows/config.yaml and config.local.yaml name programs that uwf runs for you: read them first. You trust
-their current content: after a change you must trust them again, and see what changed. For threads that work in the
+The files .workflows/config.yaml and config.local.yaml name programs that uwf runs for you. At a terminal, uwf shows
+what they set and asks before it trusts them; in a script, read them first. You trust their current content: after a change you must trust them again, and see what changed. For threads that work in the
 project, they override your own configuration; config.local.yaml is for you alone and overrides the other.
 
 In CI, UWF_TRUST=DIR, an absolute directory or several with `:` between them, trusts the projects below it as they are
@@ -33,6 +36,9 @@ pub(crate) struct Args {
     /// Revoke the trust.
     #[arg(long)]
     revoke: bool,
+    /// Don't ask at a terminal.
+    #[arg(short, long, conflicts_with = "revoke")]
+    yes: bool,
 }
 
 /// Trusts the configuration of a project.
@@ -43,9 +49,20 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         let files = project.files().map(|file| TrustChange::revoked(file.file.display().to_string()));
         return Ok(report(files.collect()));
     }
-    let (files, warnings) = project::trust(&context.home, &dir)?;
+    let (files, warnings) = project::to_trust(&context.home, &dir)?;
     warnings.iter().for_each(|problem| context.printer.warn(&problem.to_string()));
-    Ok(report(files.iter().map(TrustChange::from_trusted).collect()))
+    let mut changes: Vec<TrustChange> = files.iter().map(TrustChange::of_file).collect();
+    let is_new = files.iter().any(|file| file.before.as_ref() != Some(&file.text));
+    if is_new && !args.yes && TerminalAsker::has_person() {
+        let asker = TerminalAsker::new(context.printer);
+        changes.iter().for_each(|change| asker.print_line(&change.shown));
+        if !asker.yes("trust this?")? {
+            return Err(CommandError::new(ErrorKind::Interrupted, "you answered no, so nothing was trusted"));
+        }
+        changes.iter_mut().for_each(TrustChange::shorten);
+    }
+    project::trust(&context.home, &files)?;
+    Ok(report(changes))
 }
 
 /// The report of the files: the first one, with the person's own below it.
@@ -63,15 +80,22 @@ fn report(files: Vec<TrustChange>) -> PrintableReport {
 struct TrustChange {
     value: Value,
     text: String,
+    /// The text that a person reads before the decision.
+    shown: String,
 }
 
 impl TrustChange {
     fn revoked(file: String) -> TrustChange {
         let text = format!("{} is no longer trusted\n", style::bold(&file));
-        TrustChange { value: json!({ "file": file, "trusted": false, "sets": [] }), text }
+        TrustChange { value: json!({ "file": file, "trusted": false, "sets": [] }), text, shown: String::new() }
     }
 
-    fn from_trusted(trusted: &TrustedFile) -> TrustChange {
+    /// Leaves out what the person has already seen.
+    fn shorten(&mut self) {
+        self.text = self.text.lines().take(1).map(|line| format!("{line}\n")).collect();
+    }
+
+    fn of_file(trusted: &TrustableFile) -> TrustChange {
         let file = trusted.file.display().to_string();
         let values = |text: &str| edit::values(text, &file).unwrap_or_default();
         let (now, before) = (values(&trusted.text), trusted.before.as_deref().map(values));
@@ -88,7 +112,8 @@ impl TrustChange {
         let sets: Vec<Value> =
             leaves.into_iter().map(|(path, value)| json!({ "key": path.to_string(), "value": value })).collect();
         let text = format!("trusted {}\n{lines}", style::bold(&file));
-        TrustChange { value: json!({ "file": file, "trusted": true, "sets": sets, "changes": changes }), text }
+        let shown = format!("{}\n{}", style::bold(&file), lines.trim_end());
+        TrustChange { shown, value: json!({ "file": file, "trusted": true, "sets": sets, "changes": changes }), text }
     }
 }
 

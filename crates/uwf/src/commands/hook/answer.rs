@@ -69,21 +69,17 @@ pub(super) fn give(
             still_open(context, &noted)?.map(|open| (open, noted))
         }
     };
-    let done = match &open {
-        None => None,
-        Some((asked, noted)) => {
-            let given = thread_answer::by_program(context, asked, &planned.output, &author(name, &delivery.payload));
-            match given {
-                Ok(done) => Some(done),
-                // Another process has given the same delivery's answer.
-                Err(busy) if busy.kind == ErrorKind::Busy && still_open(context, noted)?.is_none() => None,
-                Err(error) => return Err(error),
-            }
-        }
-    };
-    let Some(((asked, _), done)) = open.zip(done) else {
+    let Some((asked, noted)) = open else {
         let noted = answered::noted(home, id)?;
         return Ok(already(context, name, delivery, hook, noted.as_ref()));
+    };
+    let given = thread_answer::by_program(context, &asked, &planned.output, &author(name, &delivery.payload));
+    let done = match given {
+        // A person has answered meanwhile.
+        Err(busy) if busy.kind == ErrorKind::Busy && still_open(context, &noted)?.is_none() => {
+            return Err(question(context, planned).err().unwrap_or(busy));
+        }
+        given => given?,
     };
     let top = child_threads::topmost(home, &asked.thread);
     let mut report = report("answered", name, &delivery.delivery);

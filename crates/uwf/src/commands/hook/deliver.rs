@@ -21,6 +21,10 @@ pub(super) fn run(context: &CommandContext, name: &str) -> CommandResult {
         serde_json::from_value(value).map_err(|error| CommandError::new(ErrorKind::Data, format!("stdin: {error}")))?;
     let config = configured(context, name)?;
     let thread = hook::thread_id(name, &delivery.delivery)?;
+    let _turn = match &config.action {
+        HookAction::Answer(_) => Some(hook::answered::take_turn(&context.home)?),
+        HookAction::Start(_) => None,
+    };
     // First, because the configuration may have changed since.
     match &config.action {
         HookAction::Start(start) if hook::has_started(&context.home, &thread)? => {

@@ -2,7 +2,11 @@
 
 use std::fmt::Write as _;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
+
+use crate::table;
 
 /// Names that cron takes instead of five fields.
 const SHORT_FORMS: [(&str, &str); 7] = [
@@ -17,6 +21,9 @@ const SHORT_FORMS: [(&str, &str); 7] = [
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+/// The days among which the next time is looked for: 29 February may be eight years away.
+const MOST_DAYS: usize = 9 * 366;
 
 /// The values of one field, sorted; `None` for every value.
 type FieldValues = Option<Vec<u8>>;
@@ -71,7 +78,7 @@ impl CronTimes {
         };
         let given: Vec<&str> = fields.split_whitespace().collect();
         let [minute, hour, day, month, weekday] = given[..] else {
-            return Err(format!("it has {} fields instead of 5", given.len()));
+            return Err(format!("it has {} instead of 5", table::count(given.len(), "field")));
         };
         let values = |at: usize, text: &str| FIELDS[at].parse(text);
         let weekdays = values(4, weekday)?.map(|days| {
@@ -108,6 +115,40 @@ impl CronTimes {
         }
     }
 
+    /// The first of the times after another time, in the words of systemd: `Mon 2026-11-30 09:00:00 UTC`.
+    pub(super) fn next(&self, after: Timestamp) -> Option<String> {
+        let zone = TimeZone::get(&self.zone).ok()?;
+        let today = zone.to_datetime(after).date();
+        let of_day = |date: Date| {
+            let hours = all(self.hours.as_ref(), 23);
+            let times = hours
+                .into_iter()
+                .flat_map(|hour| all(self.minutes.as_ref(), 59).into_iter().map(move |minute| (hour, minute)));
+            let times = times.filter_map(|(hour, minute)| zone.to_timestamp(date.at(hour, minute, 0, 0)).ok());
+            times.into_iter().find(|time| *time > after)
+        };
+        let days = std::iter::successors(Some(today), |date| date.tomorrow().ok()).take(MOST_DAYS);
+        let next = days.filter(|date| self.fits(*date)).find_map(of_day)?;
+        let (at, zone) = (zone.to_datetime(next), zone.to_offset_info(next));
+        let day = DAYS[usize::try_from(at.weekday().to_sunday_zero_offset()).ok()?];
+        let day = format!("{}{}", day[..1].to_ascii_uppercase(), &day[1..]);
+        let (date, hour, minute) = (at.date(), at.hour(), at.minute());
+        Some(format!("{day} {date} {hour:02}:{minute:02}:00 {}", zone.abbreviation()))
+    }
+
+    /// Whether cron starts something on a day: if both the day of the month and the day of the week are given, one of them must fit.
+    fn fits(&self, date: Date) -> bool {
+        let has = |values: &FieldValues, value: i8| {
+            values.as_ref().map(|values| u8::try_from(value).is_ok_and(|value| values.contains(&value)))
+        };
+        let weekday = date.weekday().to_sunday_zero_offset();
+        let is_day = match (has(&self.days, date.day()), has(&self.weekdays, weekday)) {
+            (Some(day), Some(weekday)) => day || weekday,
+            (day, weekday) => day.or(weekday).unwrap_or(true),
+        };
+        is_day && has(&self.months, date.month()).unwrap_or(true)
+    }
+
     /// Whether no date fits, such as 30 February.
     fn is_never(&self) -> bool {
         let (Some(days), None) = (&self.days, &self.weekdays) else { return false };
@@ -118,6 +159,14 @@ impl CronTimes {
         };
         let months = self.months.clone().unwrap_or_else(|| (1..=12).collect());
         !months.iter().any(|month| days.iter().any(|day| *day <= longest(*month)))
+    }
+}
+
+/// The values of a field whose smallest value is 0.
+fn all(values: Option<&Vec<u8>>, last: i8) -> Vec<i8> {
+    match values {
+        Some(values) => values.iter().filter_map(|value| i8::try_from(*value).ok()).collect(),
+        None => (0..=last).collect(),
     }
 }
 
@@ -201,6 +250,23 @@ mod tests {
             ("* * * * *", "*-*-* *:*:00 UTC"),
         ] {
             assert_eq!(calendar(cron), expected, "{cron}");
+        }
+    }
+
+    #[test]
+    fn next_time_is_the_first_after_now() {
+        // A Wednesday.
+        let now: Timestamp = "2026-11-25T09:30:00Z".parse().unwrap();
+        for (cron, expected) in [
+            ("0 9 * * 1", "Mon 2026-11-30 09:00:00 UTC"),
+            ("30 9 * * *", "Thu 2026-11-26 09:30:00 UTC"),
+            ("31 9 * * *", "Wed 2026-11-25 09:31:00 UTC"),
+            ("* * * * *", "Wed 2026-11-25 09:31:00 UTC"),
+            ("0 0 1,15 * 5", "Fri 2026-11-27 00:00:00 UTC"),
+            ("0 0 29 2 *", "Tue 2028-02-29 00:00:00 UTC"),
+            ("CRON_TZ=Europe/Berlin 0 11 * * *", "Wed 2026-11-25 11:00:00 CET"),
+        ] {
+            assert_eq!(CronTimes::parse(cron).unwrap().next(now).as_deref(), Some(expected), "{cron}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use uwf_core::input::{InputRequest, InputValues};
+use uwf_core::input::{InputDoor, InputRequest, InputValues};
 use uwf_core::label::LabelFilter;
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
@@ -192,7 +192,10 @@ pub(super) fn start_thread(context: &CommandContext, name: &str) -> Result<Start
     }
     let MachineSchedule { workflow, prompt, input, set, directory, .. } = schedule;
     let values = input.clone().map(|value| InputValues::Value { value, origin: format!("schedule {name}") });
-    let task = ThreadTask { prompt: prompt.clone(), input: InputRequest { values, set: set.clone() } };
+    let task = ThreadTask {
+        prompt: prompt.clone(),
+        input: InputRequest { values, set: set.clone(), door: InputDoor::CommandLine },
+    };
     let labels = [(LABEL.to_owned(), name.to_owned())].into();
     let options = StartOptions { cwd: Some(directory.clone()), labels, ..StartOptions::default() };
     let follows = StartFollowUp::Steps { until: None, steps: None };

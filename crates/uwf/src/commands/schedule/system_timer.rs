@@ -7,6 +7,7 @@ use std::io::{ErrorKind as IoErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::ROOT_VARIABLES;
@@ -33,7 +34,7 @@ pub(super) struct TimedCommand<'c> {
 /// The state of a timer, by systemd or cron.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TimerStatus {
-    /// Its threads will be started; systemd also says when the next one will.
+    /// Its threads will be started, the next one at this time, if it is known.
     Active(Option<String>),
     /// The timer does not exist or does not run, with the reason.
     Inactive(String),
@@ -49,7 +50,7 @@ pub(super) fn available() -> Result<MachineTimer, CommandError> {
     }
     Err(CommandError::new(
         ErrorKind::Config,
-        "this machine has no timer for you: systemd does not manage your services, and cron is not installed",
+        "this machine cannot start schedules: systemd does not manage your services, and cron is not installed",
     )
     .hint("install cron, or use a Temporal server: --on temporal"))
 }
@@ -118,7 +119,7 @@ pub(super) fn status(timer: MachineTimer, times: &CronTimes, command: &TimedComm
                     line.strip_prefix(&begin).is_some_and(|rest| ends.iter().any(|end| rest.ends_with(end)))
                 };
                 match table.lines().any(is_its) {
-                    true => TimerStatus::Active(None),
+                    true => TimerStatus::Active(times.next(Timestamp::now())),
                     false if has_marker(&table, command) => {
                         TimerStatus::Inactive("its line in your crontab was changed".to_owned())
                     }
@@ -368,7 +369,7 @@ fn check_zone(times: &CronTimes) -> Result<(), CommandError> {
     }
     let CronTimes { zone, fields, .. } = times;
     Err(CommandError::new(ErrorKind::Config, format!("cron uses the time zone of this machine, {own}, not {zone}"))
-        .hint(format!("give the times of that zone: --cron 'CRON_TZ={own} {fields}'")))
+        .hint(format!("convert the times to {own}, and leave CRON_TZ out: --cron '{fields}' with other hours")))
 }
 
 fn run(command: &mut Command) -> Result<Output, CommandError> {

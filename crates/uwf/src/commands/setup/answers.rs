@@ -42,8 +42,13 @@ pub(super) enum SetupProviderKey {
 
 /// The default agent.
 pub(super) enum SetupAgent {
-    /// The alias of a configured agent.
-    Known(String),
+    /// A configured agent, perhaps with another model.
+    Known {
+        /// Its alias.
+        alias: String,
+        /// The model that its program uses from now on.
+        model: Option<String>,
+    },
     /// An agent to add.
     New(AgentChoice),
 }
@@ -68,15 +73,20 @@ impl SetupAgent {
     /// The chosen agent: a configured one if its alias is configured, and a new one otherwise.
     pub(super) fn from_choice(config: &UwfConfig, choice: AgentChoice) -> SetupAgent {
         if config.agents.contains_key(&choice.alias) {
-            SetupAgent::Known(choice.alias)
+            SetupAgent::known(choice.alias)
         } else {
             SetupAgent::New(choice)
         }
     }
 
+    /// A configured agent as it is.
+    pub(super) fn known(alias: impl Into<String>) -> SetupAgent {
+        SetupAgent::Known { alias: alias.into(), model: None }
+    }
+
     pub(super) fn alias(&self) -> &str {
         match self {
-            SetupAgent::Known(alias) => alias,
+            SetupAgent::Known { alias, .. } => alias,
             SetupAgent::New(choice) => &choice.alias,
         }
     }
@@ -102,7 +112,10 @@ impl SetupAnswers {
                 }
                 changes.push(set(&["defaultAgent"], &choice.alias));
             }
-            Some(SetupAgent::Known(alias)) => changes.push(set(&["defaultAgent"], alias)),
+            Some(SetupAgent::Known { alias, model }) => {
+                changes.extend(model.as_ref().map(|model| set(&["agents", alias, "model"], model)));
+                changes.push(set(&["defaultAgent"], alias));
+            }
             None => {}
         }
         for (alias, agent) in self.agents(config) {
@@ -118,6 +131,14 @@ impl SetupAnswers {
     pub(super) fn can_decide_commands(&self, config: &UwfConfig) -> bool {
         let settings = |agent: &AgentConfig| command_permission::settings(agent, true);
         self.agents(config).values().filter_map(settings).any(|settings| !settings.is_empty())
+    }
+
+    /// The consequences of the answer no: a sentence about each agent that loses more than its commands.
+    pub(super) fn lost_without_commands(&self, config: &UwfConfig) -> Vec<&'static str> {
+        let mut lost: Vec<&str> =
+            self.agents(config).values().filter_map(command_permission::lost_without_commands).collect();
+        lost.dedup();
+        lost
     }
 
     /// The agents for which the answer does not hold, each with the reason.

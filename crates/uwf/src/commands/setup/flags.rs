@@ -1,6 +1,7 @@
 //! Answers given on the command line.
 
 use uwf_agents::agent_choices::{self, AgentChoice};
+use uwf_core::model_option;
 use uwf_llm::{LlmApiKey, LlmWireFormat, PRESETS, ProviderPreset, preset};
 
 use super::answers::{SetupAgent, SetupAnswers, SetupModel, SetupProviderKey};
@@ -14,11 +15,9 @@ pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupAnsw
     let may_run_commands = args.may_run_commands.as_deref().map(|answer| answer == "yes");
     let about_provider = [provider, base_url, kind, api_key, api_key_env].into_iter().any(Option::is_some);
     if let (false, Some(model), Some(named)) = (about_provider, model, &args.agent)
-        && let Some(SetupAgent::New(choice)) = agent(known, Some(named), false)?
-        && choice.takes_model()
+        && let Some(agent) = with_own_model(known, agent(known, Some(named), false)?, model)
     {
-        let agent = Some(SetupAgent::New(choice.with_model(model)));
-        return Ok(SetupAnswers { model: None, agent, may_run_commands });
+        return Ok(SetupAnswers { model: None, agent: Some(agent), may_run_commands });
     }
     let about_model = about_provider || model.is_some();
     let model = about_model.then(|| self::model(known, args)).transpose()?;
@@ -27,9 +26,26 @@ pub(super) fn answers(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupAnsw
     Ok(SetupAnswers { model, agent, may_run_commands })
 }
 
+/// The agent with this model; `None` if its program takes no model, so that the model is one of a provider.
+fn with_own_model(known: &CurrentSetup<'_>, agent: Option<SetupAgent>, model: &str) -> Option<SetupAgent> {
+    match agent? {
+        SetupAgent::New(choice) if choice.takes_model() => Some(SetupAgent::New(choice.with_model(model))),
+        SetupAgent::Known { alias, .. } if model_option::is_known(&known.config.agents.get(&alias)?.command) => {
+            Some(SetupAgent::Known { alias, model: Some(model.to_owned()) })
+        }
+        SetupAgent::New(_) | SetupAgent::Known { .. } => None,
+    }
+}
+
 fn model(known: &CurrentSetup<'_>, args: &Args) -> Result<SetupModel, CommandError> {
     let Some(provider) = args.provider.clone() else {
-        return Err(CommandError::usage("--provider is missing").hint(presets_hint()));
+        let error = CommandError::usage("--provider is missing").hint(presets_hint());
+        return Err(match &args.agent {
+            Some(agent) => error.hint(format!(
+                "uwf can't set the model of `{agent}`: name it in the configuration of its program, and leave --model out"
+            )),
+            None => error,
+        });
     };
     let preset = preset(&provider);
     let configured = known.config.providers.get(&provider);
@@ -113,7 +129,7 @@ fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Resu
         return Ok(if config.default_agent.is_some() { None } else { first() });
     };
     if config.agents.contains_key(named) {
-        return Ok(Some(SetupAgent::Known(named.to_owned())));
+        return Ok(Some(SetupAgent::known(named)));
     }
     let Some(choice) = agent_choices::named(named) else {
         let works: Vec<String> = agent_choices::available().into_iter().map(|choice| choice.alias).collect();
@@ -132,7 +148,7 @@ fn agent(known: &CurrentSetup<'_>, named: Option<&str>, has_model: bool) -> Resu
         return Ok(Some(SetupAgent::New(choice)));
     }
     if named == choice.alias {
-        return Ok(Some(SetupAgent::Known(choice.alias)));
+        return Ok(Some(SetupAgent::known(choice.alias)));
     }
     Err(CommandError::usage(format!("config.yaml has another agent `{}` already", choice.alias)).hint(format!(
         "change that one with `uwf config set agents.{}.command …`, or add yours under another alias",

@@ -31,6 +31,11 @@ pub(super) fn answers(
         let agent = agent(&asker, known, has_model)?;
         let mut answers = SetupAnswers { model, agent, may_run_commands: None };
         if answers.can_decide_commands(known.config) {
+            asker.print_line("Yes: agents run your tests and builds. No: they only read and edit files.");
+            answers
+                .lost_without_commands(known.config)
+                .iter()
+                .for_each(|lost| asker.print_line(&format!("With no, {lost}.")));
             answers.may_run_commands = Some(asker.yes("May agents run commands, such as your tests?")?);
         }
         let Some(checked) = answers.model.as_ref().filter(|_| !no_check) else {
@@ -161,7 +166,7 @@ fn name(
 
 fn agent(asker: &TerminalAsker, known: &CurrentSetup<'_>, has_model: bool) -> Result<Option<SetupAgent>, CommandError> {
     let config = known.config;
-    let own = config.agents.keys().map(|alias| (SetupAgent::Known(alias.clone()), format!("{alias} (in config.yaml)")));
+    let own = config.agents.keys().map(|alias| (SetupAgent::known(alias), format!("{alias} (in config.yaml)")));
     let usable =
         |choice: &AgentChoice| (has_model || !choice.needs_model) && !config.agents.contains_key(&choice.alias);
     let found = agent_choices::available().into_iter().filter(usable);

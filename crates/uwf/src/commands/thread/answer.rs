@@ -119,7 +119,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let asked = answer::asked_in(&context.home, branch.as_ref().unwrap_or(&id), seen, cwd.as_ref())?;
     let agent = asked_agent(context, &asked)?;
     if asked.thread != id {
-        context.printer.talk(&format!("child thread {} of {id} is asked", asked.thread));
+        context.printer.talk(&format!("this answers {}, a child thread of {id}", asked.thread));
     }
     let by = args.by.clone().unwrap_or_else(user_name);
     // With `--data`, the person plays the role instead of the agent that asks.
@@ -286,7 +286,7 @@ fn of_arguments(
     } else {
         return Err(not_given("answer", args.no_ask)
             .hint(human::by_argument(agent))
-            .hint("or -m TEXT, --file FILE, --editor"));
+            .hint("or with -m TEXT, --file FILE or --editor"));
     };
     answer.map_err(|error| kept(context, agent, asked, &text, error))
 }

@@ -8,12 +8,11 @@ use serde::Serialize;
 use uwf_core::money::money;
 use uwf_core::spending::{MoneySource, SpendingTotals};
 use uwf_core::text::one_line;
-use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest, CostRow};
+use uwf_engine::views::cost::{self, CostBy, CostReport, CostRequest, CostRow, DayZone};
 
 use crate::commands::thread::args::which::HereArg;
 use crate::complete;
 use crate::context::CommandContext;
-use crate::error::CommandError;
 use crate::pager::PagerArgs;
 use crate::printer::{CommandReport, CommandResult, OwnFormat, PrintableReport, ReportFormat, formats};
 use crate::table::{self, TextTable};
@@ -51,12 +50,15 @@ pub(crate) struct Args {
     threads: Vec<String>,
     #[command(flatten)]
     here: HereArg,
-    /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01, UTC).
+    /// Only what was spent since: so long ago (7d, 12h), or from a day on (2026-11-01).
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Only what was spent until: so long ago (7d, 12h), or before a day (2026-12-01, UTC).
+    /// Only what was spent until: so long ago (7d, 12h), or before a day (2026-12-01).
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
+    /// Time zone of the days, such as Europe/Berlin. Default: the time zone of this machine (TZ).
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
     /// Group rows by this; `branch` has a row for each branch of a group, and for each other role; `label` has one for each KEY=VALUE.
     #[arg(long, value_name = "WHAT", default_value = "thread")]
     by: CostGrouping,
@@ -95,8 +97,8 @@ struct ThreadCostReport {
 impl CommandReport for ThreadCostReport {
     fn text(&self) -> String {
         let costs = &self.costs;
-        let (what, has_workflow) = heading(costs.by);
-        let mut headings = vec![what];
+        let (what, has_workflow) = heading(costs);
+        let mut headings = vec![what.as_str()];
         headings.extend(has_workflow.then_some("workflow"));
         let is_short = terminal::size(&std::io::stdout()).is_some_and(|size| size.columns < WIDE);
         headings.extend(["steps", "failed", "input"]);
@@ -176,17 +178,18 @@ impl ThreadCostReport {
     }
 }
 
-fn heading(by: CostBy) -> (&'static str, bool) {
-    match by {
-        CostBy::Thread => ("thread", true),
-        CostBy::Role => ("role", false),
-        CostBy::Branch => ("branch", false),
-        CostBy::Agent => ("agent", false),
-        CostBy::Model => ("model", false),
-        CostBy::Workflow => ("workflow", false),
-        CostBy::Label => ("label", false),
-        CostBy::Day => ("day (UTC)", false),
-    }
+fn heading(costs: &CostReport) -> (String, bool) {
+    let what = match costs.by {
+        CostBy::Thread => "thread",
+        CostBy::Role => "role",
+        CostBy::Branch => "branch",
+        CostBy::Agent => "agent",
+        CostBy::Model => "model",
+        CostBy::Workflow => "workflow",
+        CostBy::Label => "label",
+        CostBy::Day => return (format!("day ({})", costs.time_zone), false),
+    };
+    (what.to_owned(), costs.by == CostBy::Thread)
 }
 
 fn line(row: &CostRow, has_workflow: bool, is_short: bool) -> Vec<String> {
@@ -235,8 +238,9 @@ fn short(number: u64) -> String {
 
 /// Prints the cost of threads.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
-    let [since, until] = [&args.since, &args.until].map(|typed| typed.as_deref().map(time).transpose());
-    let (since, until) = (since?, until?);
+    let zone = args.time_zone.as_deref().map_or_else(|| Ok(DayZone::of_machine()), DayZone::named)?;
+    let time = |typed: &Option<String>| typed.as_deref().map(|typed| cost::since(typed, &zone)).transpose();
+    let (since, until) = (time(&args.since)?, time(&args.until)?);
     let threads = args.threads.iter().map(|typed| context.thread(typed)).collect::<Result<_, _>>()?;
     let project = context.selected_project(args.here.here)?;
     let by = match args.by {
@@ -249,19 +253,12 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         CostGrouping::Label => CostBy::Label,
         CostGrouping::Day => CostBy::Day,
     };
-    let request = CostRequest { threads, project, since, until, by, only_ended: false };
+    let request = CostRequest { threads, project, since, until, by, zone, only_ended: false };
     let costs = cost::cost(&context.home, &context.config()?, &request)?;
     for unreadable in &costs.unreadable {
         context.printer.warn(&format!("thread {} is not fully readable: {}", unreadable.thread, unreadable.why));
     }
     Ok(PrintableReport::long(ThreadCostReport { costs, limit: args.limit.unwrap_or(SHOWN) })?.paged(&args.paging))
-}
-
-fn time(typed: &str) -> Result<u64, CommandError> {
-    cost::since(typed).ok_or_else(|| {
-        CommandError::usage(format!("`{typed}` is not a time"))
-            .hint("write how long ago, 7d or 12h, or a day, 2026-11-01")
-    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 use serde_json::json;
+use uwf_core::input::InputDoor;
 use uwf_engine::attempt::bindings::AgentBindings;
 use uwf_engine::root::project;
 use uwf_engine::verbs::fork::{self, ForkChanges};
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Another value of the workflow's input, for a fork at the start of a thread. Repeat for several.
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "from_role")]
     set: Vec<String>,
+    /// The changes come from a request of the HTTP API, whose words messages use.
+    #[arg(long, hide = true)]
+    requested: bool,
     /// Directory the new thread's agents work in. Default: the thread's directory, or for a step the current
     /// directory; a worktree of its own if the files of the step were recorded.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
@@ -78,6 +82,7 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
         id: args.id.chosen.clone(),
         prompt,
         set: args.set.clone(),
+        door: if args.requested { InputDoor::Request } else { InputDoor::CommandLine },
         labels: args.labels.labels()?,
         bound: match args.agents.agents.is_empty() {
             true => AgentBindings::default(),

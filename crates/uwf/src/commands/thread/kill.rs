@@ -35,7 +35,7 @@ fn kill_one(context: &CommandContext, thread: &ThreadId, expect: ExpectHead) -> 
     if end.is_none() {
         context.printer.warn("the thread's nodes are not readable, so the history records only the kill");
     }
-    let text = format!("killed thread {}; it is in the history now\n", style::bold(thread.as_str()));
+    let text = format!("killed thread {}; `uwf thread list --all` still lists it\n", style::bold(thread.as_str()));
     let task = end.and_then(|end| context.task_of_ended(end));
     let report = KillReport { thread: thread.clone(), archived: true, task };
     Ok(PrintableReport::value_with_text(json!(report), text))

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use uwf_core::money::dollars;
 use uwf_core::number::MAX_WHOLE;
-use uwf_core::usage::{ThreadLimits, UsageAmount};
+use uwf_core::usage::ThreadLimits;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::settings::limit::{self, LimitChange, LimitChanges, LimitReport};
+use uwf_engine::verbs::settings::limit::{self, KnownUsage, LimitChange, LimitChanges, LimitReport};
 
 use super::args::expect_head::ExpectHead;
 use super::args::limits::{amount, seconds};
@@ -67,7 +67,7 @@ impl CommandReport for LimitReport {
     fn text(&self) -> String {
         let LimitReport { thread, state, used, tokens_unknown, cost_unknown, running, .. } = self;
         let LimitReport { age, limits, reached, why, .. } = self;
-        let UsageAmount { steps, tokens, cost, .. } = *used;
+        let KnownUsage { steps, tokens, cost, .. } = *used;
         let ThreadLimits { max_steps, max_time, max_tokens, max_cost } = *limits;
         let in_words = |seconds: u64| table::duration(Duration::from_secs(seconds));
         let or_none = |limit: Option<String>| limit.unwrap_or_else(|| "–".to_owned());
@@ -75,19 +75,15 @@ impl CommandReport for LimitReport {
         let mut row = |what: &str, used: String, limit: Option<String>| {
             table.row(vec![what.to_owned(), used, or_none(limit)]);
         };
-        row("steps", steps.to_string(), max_steps.map(|limit| limit.to_string()));
+        row("steps", table::grouped(steps), max_steps.map(table::grouped));
         row("time", in_words(*age), max_time.map(in_words));
-        row(
-            "tokens",
-            as_known(tokens == 0, *tokens_unknown + running, tokens.to_string()),
-            max_tokens.map(|limit| limit.to_string()),
-        );
-        row("cost", as_known(cost == 0.0, *cost_unknown + running, dollars(cost)), max_cost.map(dollars));
+        row("tokens", as_known(*tokens_unknown + running, tokens.map(table::grouped)), max_tokens.map(table::grouped));
+        row("cost", as_known(*cost_unknown + running, cost.map(dollars)), max_cost.map(dollars));
         let reached = match (reached, state) {
             (Some(reached), ThreadState::Limited | ThreadState::Completed | ThreadState::Killed) => {
                 format!("{reached}\n")
             }
-            (Some(reached), _) => format!("{reached}: its next step will be refused\n"),
+            (Some(reached), _) => format!("{reached}, so its next step will be refused\n"),
             (None, _) => {
                 why.as_ref().map(|why| format!("it has reached none of these limits: {why}\n")).unwrap_or_default()
             }
@@ -108,11 +104,11 @@ impl CommandReport for LimitReport {
 }
 
 /// A number, marked as a minimum or unknown if some agent runs did not report theirs.
-fn as_known(is_nothing: bool, unknown: usize, number: String) -> String {
-    match (unknown, is_nothing) {
-        (0, _) => number,
-        (_, true) => "unknown".to_owned(),
-        (_, false) => format!("≥ {number}"),
+fn as_known(unknown: usize, number: Option<String>) -> String {
+    match (unknown, number) {
+        (_, None) => "unknown".to_owned(),
+        (0, Some(number)) => number,
+        (_, Some(number)) => format!("≥ {number}"),
     }
 }
 

@@ -162,7 +162,7 @@ impl ThreadListReport {
                 changed.unwrap_or_else(dash),
                 overview.map_or_else(dash, |overview| self.task(overview, shown.enough, width, depth)),
             ]);
-            if let Some(counts) = shown.branches.get(&row.thread).filter(|counts| !counts.is_empty()) {
+            if let Some(counts) = shown.branches.get(&row.thread) {
                 table.note(&branches_in_words(counts));
             }
             let has_failed = row.outcome.as_deref().is_some_and(|outcome| outcome != outcome::SUCCEEDED);
@@ -254,7 +254,7 @@ fn for_people(
         before,
         after: (matching - before).saturating_sub(rows.len()),
         folded,
-        branches,
+        branches: branches.iter().map(|(thread, played)| (thread.clone(), BranchCounts::count(played))).collect(),
         enough: enough(context)?,
         now_ms: (!args.utc).then(ids::now_ms),
     })

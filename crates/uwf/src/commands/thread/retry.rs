@@ -1,12 +1,14 @@
 //! `uwf thread retry`
 
 use clap_complete::engine::ArgValueCompleter;
+use uwf_core::config::OutputMode;
 use uwf_core::thread::ThreadId;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::answer::asks_a_person;
 use uwf_engine::verbs::step::{expected_head, newest_attempt};
 use uwf_engine::views::show;
 
+use super::args::agents::output_parser;
 use super::args::expect_attempt::ExpectAttempt;
 use super::args::expect_head::ExpectHead;
 use super::args::selection::{SelectionUse, ThreadsArg};
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AGENT")]
     #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,
+    /// Output of the --agent command line, as for `uwf thread step`.
+    #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
+    output: Option<OutputMode>,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -50,29 +55,28 @@ fn retry_one(context: &CommandContext, thread: &ThreadId, args: &Args) -> Comman
         newest_attempt::check(&context.home, thread, head.hash, args.attempt.newest)?;
     }
     let status = show::show(&context.home, thread)?;
+    let again = step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code)
+        .with_output(args.output);
     let is_asking = || asks_a_person(&context.home, thread);
     match status.state {
         // If the step can't be retried, the step itself reports why. So it does if the thread waits until a person has merged files.
-        ThreadState::Stuck | ThreadState::Completed | ThreadState::Killed | ThreadState::Running => step::run(
-            context,
-            step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code),
-        ),
-        ThreadState::Waiting if !is_asking()? => step::run(
-            context,
-            step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code),
-        ),
+        ThreadState::Stuck | ThreadState::Completed | ThreadState::Killed | ThreadState::Running => {
+            step::run(context, again)
+        }
+        ThreadState::Waiting if !is_asking()? => step::run(context, again),
+        // Its attempt was stopped, or failed before the thread was paused and resumed.
+        ThreadState::Active if status.last_attempt.is_some() => step::run(context, again),
         ThreadState::Waiting => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it waits for a person"))
                 .hint(format!("answer it: uwf thread answer {thread}")))
         }
-        ThreadState::Limited if status.until.is_some() => {
-            let again = step::Args::again(thread, args.agent.clone(), (args.expect, args.attempt), args.exit_code);
-            step::run(context, again.despite_limits())
-        }
+        ThreadState::Limited if status.until.is_some() => step::run(context, again.despite_limits()),
         ThreadState::Limited => {
             Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is at a limit"))
                 .hint(format!("`uwf thread limit {thread}` shows which; `uwf thread step {thread}` tries again")))
         }
+        ThreadState::Paused => Err(CommandError::usage(format!("thread {thread} is paused"))
+            .hint(format!("resume it first: uwf thread resume {thread}"))),
         state => Err(CommandError::usage(format!("thread {thread} has no failed attempt: it is {}", state.name()))
             .hint(format!("to do its next step: uwf thread step {thread}"))),
     }

@@ -11,7 +11,7 @@ mod run_progress;
 mod run_report;
 
 use clap_complete::engine::ArgValueCompleter;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use uwf_core::agent_name::AgentName;
 use uwf_core::moderator::NextAction;
@@ -20,9 +20,11 @@ use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
+use uwf_engine::attempt::recorded;
 use uwf_engine::attempt::worktree::setup::WorktreeSetup;
 use uwf_engine::attempt::{plan, settings};
 use uwf_engine::error::ErrorKind;
+use uwf_engine::root::home::Home;
 use uwf_engine::root::project;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::moderate;
@@ -103,7 +105,7 @@ pub(crate) struct Args {
     attempt: ExpectAttempt,
     #[command(flatten)]
     on: on::EngineArgs,
-    /// If an agent is at its usage limit, wait until the limit ends and continue; for a question, wait for a reply or for `askTimeout`.
+    /// If an agent is at its usage limit, wait until the limit ends and continue; if the thread asks a person, wait for the reply or for `askTimeout`.
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -407,6 +409,14 @@ fn known_thread(
     Ok(thread)
 }
 
+/// Words about the time of a step, without the wait for a place of `agents.X.max`, which they name.
+fn took(home: &Home, thread: &ThreadId, elapsed: Duration) -> String {
+    let all = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+    let started = recorded::read(home, thread).ok().flatten().and_then(|attempt| attempt.started);
+    let waited = started.map_or(0, |started| started.waited_ms);
+    table::work_time(all.saturating_sub(waited), waited, 1)
+}
+
 /// Runs one step with progress on stderr: a live line on a terminal, a line per branch, and one line per step.
 fn one_step(
     context: &CommandContext,
@@ -432,7 +442,7 @@ fn one_step(
             "{} {}{outcome} by {agent}{instead}{adopted}, {}{}",
             style::green("✓"),
             style::bold(role),
-            table::duration(begun.elapsed()),
+            took(&context.home, &report.thread, begun.elapsed()),
             step::denied_calls(&report.denied)
         ));
     }

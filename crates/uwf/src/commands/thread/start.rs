@@ -15,6 +15,7 @@ use uwf_engine::root::project::{self, ProjectConfig};
 use uwf_engine::root::worktree::Worktree;
 use uwf_engine::verbs::start;
 use uwf_engine::verbs::start::readiness::ReadinessOptions;
+use uwf_engine::verbs::workflows::find_workflow::PathTrust;
 
 use crate::commands::thread::args::agents::AgentArgs;
 use crate::commands::thread::args::chosen_id::ChosenId;
@@ -79,11 +80,15 @@ pub(crate) struct StartOptions {
     /// Labels of the thread; each command has its own option for them.
     #[arg(skip)]
     pub(crate) labels: ThreadLabels,
+    /// Whether another program asks for the thread, so that a path is not a person's consent to run the commands of its file.
+    #[arg(skip)]
+    pub(crate) is_posted: bool,
 }
 
 /// Starts a thread without running it.
 pub(crate) fn run(context: &CommandContext, mut args: Args) -> CommandResult {
     args.options.labels = args.labels.labels()?;
+    args.options.is_posted = args.posted;
     let follows = if args.runs { StartFollowUp::Steps { until: None, steps: None } } else { StartFollowUp::Nothing };
     let started = match args.posted {
         true => begin_task(context, &args.workflow, posted::read()?, args.options, follows)?,
@@ -221,6 +226,7 @@ fn requested<T>(
     context.name_ignored(project.as_ref());
     let request = start::StartRequest {
         workflow: workflow.to_owned(),
+        path_trust: if options.is_posted { PathTrust::Untrusted } else { PathTrust::Trusted },
         prompt,
         input,
         workspace,

@@ -13,6 +13,7 @@ use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::bindings::AgentReference;
+use uwf_engine::attempt::branch_outlook;
 use uwf_engine::attempt::plan::StepPlan;
 use uwf_engine::attempt::recorded::{AttemptOpening, RecordedAttempt};
 use uwf_engine::attempt::settings;
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     #[arg(add = ArgValueCompleter::new(complete::agents))]
     agent: Option<String>,
     /// Output of the --agent command line: the answer as `text` under a header or as `json`, the exit code (`exit`),
-    /// or the hash of the `step` it stored. By default a text; a step if one of its words is a program `uwf-…`.
+    /// or the hash of the `step` it stored. By default a text; a step if the command names a program `uwf-…`.
     #[arg(long, value_name = "FORM", requires = "agent", value_parser = output_parser())]
     output: Option<OutputMode>,
     /// Directory agents work in from now on; needed once for a thread that was started on another machine.
@@ -78,6 +79,9 @@ pub(crate) struct Args {
     /// Don't let agents ask a person: their prompts do not offer it.
     #[arg(long)]
     no_ask: bool,
+    /// If the step plays a group, hand its branches over in this directory, for workers to play. With --dry-run, show no prompts of branches.
+    #[arg(long, value_name = "DIR", hide = true)]
+    branches_to: Option<PathBuf>,
     /// Exit with 10 when the thread has ended.
     #[arg(long)]
     exit_code: bool,
@@ -95,7 +99,7 @@ impl Args {
         exit_code: bool,
     ) -> Args {
         let which = ThreadArg::named(thread);
-        let (output, cwd, cwd_if_unknown) = (None, None, None);
+        let (output, cwd, cwd_if_unknown, branches_to) = (None, None, None, None);
         let (explain, dry_run, reextract) = (false, false, false);
         let (no_ask, forget_limits) = (false, false);
         Args {
@@ -110,9 +114,15 @@ impl Args {
             dry_run,
             reextract,
             no_ask,
+            branches_to,
             exit_code,
             forget_limits,
         }
+    }
+
+    /// The same with a form of the agent's output.
+    pub(crate) fn with_output(self, output: Option<OutputMode>) -> Args {
+        Args { output, ..self }
     }
 
     /// The same, although an agent of the thread is at its usage limit.
@@ -144,17 +154,19 @@ pub(crate) fn end_code(outcome: Option<&str>, exit_code: bool) -> u8 {
 
 /// How a thread ended, in words: its outcome, and the condition or reason.
 pub(crate) fn end_in_words(report: &StepReport) -> String {
-    let outcome = report.outcome.as_deref().unwrap_or(outcome::SUCCEEDED);
+    ending_in_words(report.outcome.as_deref(), report.condition.as_deref(), report.reason.as_deref())
+}
+
+/// The same for the parts of a report.
+pub(crate) fn ending_in_words(outcome: Option<&str>, condition: Option<&str>, reason: Option<&str>) -> String {
+    let outcome = outcome.unwrap_or(outcome::SUCCEEDED);
     let word = match outcome {
         outcome::SUCCEEDED => style::green("done"),
         _ => style::red(outcome),
     };
-    let because = match (&report.condition, report.reason.as_deref()) {
-        (Some(condition), _) => Some(condition.as_str()),
-        (None, Some(reason)) if reason != outcome => Some(reason),
-        (None, _) => None,
-    };
-    because.map_or(word.clone(), |because| format!("{word} ({})", one_line(because)))
+    // The word says already that the graph has ended.
+    let reason = reason.filter(|reason| *reason != outcome && *reason != outcome::BY_GRAPH);
+    condition.or(reason).map_or(word.clone(), |because| format!("{word} ({})", one_line(because)))
 }
 
 impl CommandReport for StepPrinted {
@@ -291,9 +303,19 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
     let agent = args.agent.map(|agent| AgentReference { agent, output: args.output });
     let (expected_head, expected_attempt) = (args.expect.expected, args.attempt.newest);
     let (explain, reextract) = (args.explain, args.reextract);
-    let (forget_limits, no_ask) = (args.forget_limits, args.no_ask);
-    let request =
-        StepRequest { thread, agent, cwd, explain, reextract, expected_head, expected_attempt, forget_limits, no_ask };
+    let (forget_limits, no_ask, branches_to) = (args.forget_limits, args.no_ask, args.branches_to);
+    let request = StepRequest {
+        thread,
+        agent,
+        cwd,
+        explain,
+        reextract,
+        expected_head,
+        expected_attempt,
+        forget_limits,
+        no_ask,
+        branches_to,
+    };
     context.name_ignored(settings::project_of(&context.home, &request.thread).ok().flatten().as_ref());
     if args.dry_run {
         return dry_run(context, &request);
@@ -383,7 +405,7 @@ fn dry_run(context: &CommandContext, request: &StepRequest) -> CommandResult {
         reason: None,
         outcome: None,
         condition: None,
-        explain: request.explain.then(|| moderate::explain(&thread, &plan.workflow, &decision)),
+        explain: request.explain.then(|| branch_outlook::explain(&thread, &plan.workflow, &decision)),
     };
     match &decision.next {
         NextAction::End(_) => {
@@ -403,10 +425,14 @@ fn dry_run(context: &CommandContext, request: &StepRequest) -> CommandResult {
             command.extend(spec.args.iter().cloned());
             let planned = plan.attempt(&thread, role, spec.clone())?;
             let attempt = RecordedAttempt::begun(AttemptOpening { fallback_for, ..planned });
-            let sent = uwf_agents::sent(&AgentContext::for_role(thread, role, Some(attempt))?)?;
-            report.system = sent.system;
-            report.session = sent.session;
-            report.prompt = Some(sent.prompt);
+            let plays_elsewhere = request.branches_to.is_some() && plan.role(role)?.more.play.is_some();
+            // Other machines may have the agents of the branches.
+            if !plays_elsewhere {
+                let sent = uwf_agents::sent(&AgentContext::for_role(thread, role, Some(attempt))?)?;
+                report.system = sent.system;
+                report.session = sent.session;
+                report.prompt = Some(sent.prompt);
+            }
             report.role = Some(role.clone());
             report.agent = Some(spec.names());
             report.command = Some(command);

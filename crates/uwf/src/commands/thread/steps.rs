@@ -4,6 +4,7 @@ use uwf_core::view;
 use uwf_engine::views::steps::{self, StepEntry, StepListing};
 
 use super::args::which::ThreadArg;
+use super::step::denied_calls;
 use crate::context::CommandContext;
 use crate::pager::PagerArgs;
 use crate::printer::{CommandReport, CommandResult, PrintableReport};
@@ -47,7 +48,7 @@ impl CommandReport for StepListing {
                     style::bold(&step.role),
                     table::excerpt(&view::agent_name(&step.agent, step.alias.as_deref()), SHOWN),
                     table::time(step.timestamp),
-                    table::excerpt(&step.output.to_string(), SHOWN),
+                    table::excerpt(&step.output.to_string(), SHOWN) + &denied_calls(&step.denied),
                 ],
             });
         }

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_core::workflow::{PERSON_PICKS, WINNER};
+use uwf_engine::attempt::child_threads;
 use uwf_engine::error::{Error, ErrorKind};
+use uwf_engine::thread::load::Thread;
 use uwf_engine::verbs::answer::instead_of_agent;
 use uwf_engine::verbs::step::{StepReport, expected_head};
 use uwf_engine::views::branches;
@@ -41,7 +43,7 @@ pub(crate) struct Args {
     copy: String,
     #[command(flatten)]
     expect: ExpectHead,
-    /// Why.
+    /// Why this copy; later roles see it.
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Exit with 10 when the thread has ended.
@@ -52,7 +54,8 @@ pub(crate) struct Args {
 /// Takes a copy as the winner of its group.
 pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     let id = context.thread(&args.thread)?;
-    let picked = args.copy.rsplit_once('.').and_then(|(group, number)| Some((group, number.parse::<u64>().ok()?)));
+    let picked = args.copy.rsplit_once('.').and_then(|(group, number)| Some((group, copy_number(number)?)));
+    let picked = picked.filter(|(group, _)| !group.is_empty());
     let Some((group, number)) = picked else {
         return Err(CommandError::usage(format!("`{}` is not a copy of a group", args.copy))
             .hint("write its group, a dot, and its number: `drafts.2`"));
@@ -82,16 +85,44 @@ pub(crate) fn run(context: &CommandContext, args: &Args) -> CommandResult {
     PrintableReport::new(&CopyTaken { report, copy: args.copy.clone(), exit_code: args.exit_code })
 }
 
+/// The number of a copy as the reports write it.
+fn copy_number(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|number| number.to_string() == text)
+}
+
 /// The error for a group without copies to pick from, with the groups that have some.
 fn no_copies(context: &CommandContext, id: &ThreadId, (group, number): (&str, u64), error: Error) -> CommandError {
     let refused = CommandError::usage(format!("group `{group}` of thread {id} has no copies to pick from now"));
-    match branches::with_copies_to_pick(&context.home, id).unwrap_or_default().as_slice() {
+    if let Ok(workflow) = Thread::any(&context.home, id).and_then(|thread| thread.workflow())
+        && child_threads::parent_of(&context.home, id).is_none()
+        && workflow.groups().all(|(_, group)| group.copies.is_none())
+    {
+        return CommandError::usage(format!("workflow `{}` has no group with `copies`", one_line(&workflow.name)));
+    }
+    let copies_in = |id: &ThreadId| branches::with_copies_to_pick(&context.home, id).unwrap_or_default();
+    let top = child_threads::topmost(&context.home, id);
+    match copies_in(id).as_slice() {
+        [] if top != *id => {
+            let above = copies_in(&top);
+            let is_meant = |of: &&(String, u64)| of.0 == group || of.0.ends_with(&format!(".{group}"));
+            match above.iter().find(is_meant) {
+                Some((path, _)) => {
+                    let copy = format!("{path}.{number}");
+                    let copy = branches::as_argument(&copy);
+                    refused.hint(format!("it is a group of the thread above: `uwf thread take {top} {copy}`"))
+                }
+                None => error.hints.into_iter().fold(refused, CommandError::hint),
+            }
+        }
         [] => error.hints.into_iter().fold(refused, CommandError::hint),
-        [only] => refused.hint(format!(
+        [(only, copies)] if (1..=*copies).contains(&number) => refused.hint(format!(
             "did you mean `{only}`? `uwf thread take {id} {}`",
             branches::as_argument(&format!("{only}.{number}"))
         )),
-        several => refused.hint(format!("groups with copies to pick from: {}", several.join(", "))),
+        several => {
+            let copies = several.iter().map(|(group, copies)| format!("`{group}.1` to `{group}.{copies}`"));
+            refused.hint(format!("copies to pick from: {}", copies.collect::<Vec<_>>().join(", ")))
+        }
     }
 }
 

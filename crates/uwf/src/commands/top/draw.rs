@@ -26,8 +26,8 @@ s              do one step
 r              run it until it ends or stops; Ctrl-C comes back
 R              retry its failed step
 p              pause it, or resume it
-K              kill it, after a question
-/              filter by id, workflow, state or role; Esc takes the filter back
+K              kill it, after asking
+/              filter by id, workflow, state or role; Esc clears the filter
 t              show or hide finished threads
 b              show or hide the branches of groups
 q Esc Ctrl-C   leave

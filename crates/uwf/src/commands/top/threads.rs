@@ -135,7 +135,8 @@ impl<'c> TopThreadList<'c> {
         let listing = list::list(&self.context.home, &filter)?;
         let before = self.position();
         (self.rows, self.depths) = nested(listing.rows);
-        self.branches = listing.branches;
+        self.branches =
+            listing.branches.into_iter().map(|(thread, played)| (thread, BranchCounts::count(&played))).collect();
         let running = ps::ps(&self.context.home, &mut self.memory)?;
         self.running = running.into_iter().map(|step| (step.thread.clone(), step)).collect();
         self.select(before);
@@ -250,7 +251,7 @@ impl<'c> TopThreadList<'c> {
             let role = known.overview.as_ref().and_then(|overview| overview.role.clone()).or(row.role);
             let task = known.overview.as_ref().map(|overview| overview.task.clone()).unwrap_or_default();
             let branch = known.overview.as_ref().and_then(|overview| overview.branch.clone());
-            let folded = branches.get(&row.thread).filter(|counts| !counts.is_empty());
+            let folded = branches.get(&row.thread);
             let task = folded.map_or(task.clone(), |counts| format!("{} · {task}", branches_in_words(counts)));
             let why = row.why.map(|why| why.lines().collect::<Vec<_>>().join(" · "));
             let (cost, project) = (known.cost.clone(), known.project.clone());

@@ -33,6 +33,7 @@ pub(crate) fn run(context: &CommandContext, args: Args) -> CommandResult {
         variables: vec![(ROOT_VARIABLES[0].to_owned(), context.home.root().to_owned())],
         cwd: cwd.unwrap_or_else(|| context.cwd.clone()),
         agents,
+        group_agent: GROUP_AGENT,
         max_agents: usize::from(max_agents),
         drain,
         say: Arc::new(move |line| printer.talk(line)),
@@ -53,7 +54,7 @@ fn known_agents(context: &CommandContext, mut agents: Vec<String>) -> Result<Vec
     }
     if agents.is_empty() {
         agents = config.agents.keys().cloned().chain(config.default_agent).collect();
-        // The branches of a group may need any agent, so a worker that has all of them plays it.
+        // Branches that share a worktree are played here, and may need any agent. So a worker that has all of them plays groups.
         let plays_groups = !agents.is_empty();
         agents.extend(plays_groups.then(|| GROUP_AGENT.to_owned()));
     }

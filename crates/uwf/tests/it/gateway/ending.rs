@@ -29,7 +29,7 @@ fn dead_and_frozen_machines_are_detected() {
     let all = gateway.server.get("/api/gateway/threads").json();
     assert_eq!((&all[0]["thread"], &all[0]["connected"]), (&thread.clone().into(), &false.into()), "{all}");
     let page = gateway.server.page("/machines").body;
-    assert!(page.contains("not connected since ") && page.contains(&thread), "{page}");
+    assert!(page.contains("not connected, last seen ") && page.contains(&thread), "{page}");
     let page = gateway.server.page("/m/laptop/");
     assert!(
         page.status == 502 && page.body.contains("The machine laptop has not been connected since "),

@@ -157,7 +157,14 @@ mod with_tools {
             &[("Which provider", "none\r"), ("Which agent", "codex\r"), ("May agents run commands", "\r")],
         );
         assert_eq!(session.code, Some(0), "{}", session.shown);
-        assert!(session.shown.contains("agents must not run commands"), "{}", session.shown);
+        for part in [
+            "Yes: agents run your tests and builds. No: they only read and edit files.",
+            "With no, codex then has no shell, with which it also reads and searches files.",
+            "agents may not run commands",
+            "`uwf setup --may-run-commands yes`",
+        ] {
+            assert!(session.shown.contains(part), "{part}: {}", session.shown);
+        }
         let args = home.json(&["config", "get", "agents.codex.args"]).to_string();
         assert!(args.contains(r#""workspace-write","--config=features.shell_tool=false""#), "{args}");
         assert_eq!(home.json(&["config", "get", "defaultAgent", "--format", "json"]), json!("codex"));

@@ -199,7 +199,7 @@ fn permission_request_is_question_to_person() {
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(20), "{}", ran.stderr);
     assert_snapshot!(home.steady(&ran.stderr), @r#"
-    waiting: role `worker` asks: a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+    waiting: role `worker` needs permission: rm -rf target (execute): {"command":"rm -rf target"}
 
     Reply with the number or the name of an option. `yes`, `y`, `ok` and `allow` allow it, once if possible. Any other reply denies the request, and the agent gets your text:
 
@@ -212,7 +212,8 @@ fn permission_request_is_question_to_person() {
     See what was done before:
       uwf thread read <id>
     "#);
-    assert_eq!(home.json(&["thread", "show", &thread])["state"], "waiting");
+    let shown = home.json(&["thread", "show", &thread]);
+    assert_eq!((&shown["state"], &shown["denied"]), (&json!("waiting"), &Value::Null), "it is not denied yet");
     assert_eq!(methods(&home).last().unwrap(), "session/cancel");
     assert_gone(&home);
     assert!(text(&kept(&home, &thread), "raw").starts_with("I will clean up."), "what was paid for is kept");
@@ -263,7 +264,11 @@ fn permission_is_granted_by_number() {
         let step = home.json(&["thread", "step", &thread]);
         match option {
             Some(option) => assert!(text(&home.last_detail(&thread), "raw").contains(option), "{reply}: {step}"),
-            None => assert_eq!(step["denied"], json!(["rm -rf target"]), "{reply}"),
+            None => {
+                assert_eq!(step["denied"], json!(["rm -rf target"]), "{reply}");
+                let steps = home.uwf(&["thread", "steps", &thread, "--format", "text"]).stdout;
+                assert!(steps.contains("{\"n\":1}, denied: rm -rf target"), "{steps}");
+            }
         }
     }
 }
@@ -277,6 +282,12 @@ fn mistyped_option_denies_nothing() {
     for part in ["`alow_once` is not an option", "did you mean", "allow_once", "reply `no`"] {
         assert!(refused.stderr.contains(part), "{part}: {}", refused.stderr);
     }
+    let part = home.uwf(&["thread", "answer", &thread, "-m", "always"]);
+    assert_eq!(part.code, Some(64), "{}", part.transcript());
+    assert!(part.stderr.contains("did you mean `allow_always`?"), "{}", part.stderr);
+    let refused = home.uwf(&["thread", "answer", &thread, "-m", "9"]);
+    assert_eq!(refused.code, Some(64), "{}", refused.transcript());
+    assert!(refused.stderr.contains("a number from 1 to 3 chooses an option"), "{}", refused.stderr);
     let answered = home.uwf(&["thread", "answer", &thread, "-m", "allow_once"]);
     assert!(answered.stderr.contains("chosen: allow_once"), "{}", answered.transcript());
 }
@@ -309,7 +320,7 @@ fn permission_is_granted_by_button() {
     let said = text(&asked, "message");
     let said = said.replace(&said[said.find("send `").unwrap() + 6..said.find(" YOUR").unwrap()], "CODE");
     assert_snapshot!(home.steady(&said).replace(&thread, "<id>"), @r#"
-    a asks for permission: rm -rf target (execute): {"command":"rm -rf target"}
+    Permission needed: rm -rf target (execute): {"command":"rm -rf target"}
 
     Thread <id>: count the moons
 
@@ -334,7 +345,7 @@ fn reply_and_time_out_deny_permission() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20), "it still waits");
     let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}")).body;
-    assert!(page.contains("asks for permission: rm -rf target"), "{page}");
+    assert!(page.contains("Permission needed: rm -rf target"), "{page}");
     assert!(page.contains("<input type=\"radio\" name=\"text\" value=\"allow_once\">"), "{page}");
     let head = home.head(&thread).unwrap();
     let body = json!({ "expectedHead": head, "text": "No, use git clean.", "by": "carol" });
@@ -349,6 +360,19 @@ fn reply_and_time_out_deny_permission() {
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
     assert_eq!(home.json(&["thread", "step", &thread])["denied"], denied);
     assert!(fs::read_to_string(home.record_file(&thread)).unwrap().contains(r#""by":"askTimeout""#));
+}
+
+#[test]
+fn denial_counts_if_agent_does_not_repeat() {
+    for (reply, denied) in [("No, leave it.", json!(["rm -rf target"])), ("yes", Value::Null)] {
+        let (home, thread) = cleaning("");
+        assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(20));
+        assert_eq!(home.uwf(&["thread", "answer", &thread, "-m", reply]).code, Some(0));
+        let mut script = prompts(json!([[{ "text": "I left it.\n\n---\nn: 1\n---\n" }]]));
+        script["initialize"] = json!({ "agentCapabilities": { "loadSession": true } });
+        home.file("acp.json", &script.to_string());
+        assert_eq!(home.json(&["thread", "step", &thread])["denied"], denied, "{reply}");
+    }
 }
 
 #[test]

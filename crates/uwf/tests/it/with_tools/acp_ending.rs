@@ -83,7 +83,7 @@ fn an_agent_that_fails_says_why() {
     assert_snapshot!(told.join("\n"), @r"
     40 error: agent `a` exited with 3 before it answered `session/prompt`; its last words: panic: out of moons
     40 error: agent `a` answered `session/new` with an error: Authentication required
-    30 error: agent `a` is at its usage limit; the notice has no end, so uwf tries again at <time> UTC: agent `a` answered `session/prompt` with an error: Internal error (quota exceeded)
+    30 error: agent `a` is at its usage limit; no end time is given, so uwf tries again at <time> UTC: agent `a` answered `session/prompt` with an error: Internal error (quota exceeded)
     40 error: agent `a` speaks version 2 of the Agent Client Protocol, uwf speaks 1
     40 error: agent `a` opened a session without an id
     ");

@@ -101,8 +101,11 @@ fn prompt_ends_at_ask_timeout() {
     let seen = session(&home, &["run", &thread], &[("your reply", "Appl")]);
     assert_eq!(seen.code, Some(0), "{}", seen.shown);
     let shown = plain(&seen.shown);
-    assert!(shown.contains("Without a reply, the thread continues in "), "{shown}");
-    assert!(shown.contains("there was no reply in time\n"), "{shown}");
+    assert!(shown.contains("If you don't reply within "), "{shown}");
+    assert!(
+        shown.contains(", the agent decides by itself.") && shown.contains("there was no reply in time\n"),
+        "{shown}"
+    );
     assert!(reply(&home).starts_with("There was no reply within 3s."), "{}", reply(&home));
 
     let (home, thread) = asking(0);

@@ -181,7 +181,7 @@ fn formatting_is_fixed_in_clone_and_rechecked() {
 
     assert_eq!(roles(&steps), ["survey", "check", "fix", "check", "report"]);
     let outputs: Vec<String> = steps.iter().map(|step| released.home.steady(&step["output"].to_string())).collect();
-    insta::assert_snapshot!(outputs[0], @r#"{"head":"1b70419e190acb402a2d13d42985d826e3a49edd","name":"app","branch":"main","readme":"README.md","commits":3,"lastTag":"v1.0.0","licence":"LICENSE","version":"1.1.0","changelog":"CHANGELOG.md","deletions":3,"languages":[{"name":"Python","files":1}],"insertions":8,"repository":"<dir>/work/app","quickChecks":["conflict markers","python syntax","make check"],"uncommitted":["scratch.txt"],"versionFile":"pyproject.toml","filesChanged":4,"formatChecks":["whitespace"]}"#);
+    insta::assert_snapshot!(outputs[0], @r#"{"repository":"<dir>/work/app","name":"app","branch":"main","head":"1b70419e190acb402a2d13d42985d826e3a49edd","lastTag":"v1.0.0","commits":3,"filesChanged":4,"insertions":8,"deletions":3,"languages":[{"name":"Python","files":1}],"version":"1.1.0","versionFile":"pyproject.toml","readme":"README.md","changelog":"CHANGELOG.md","licence":"LICENSE","uncommitted":["scratch.txt"],"formatChecks":["whitespace"],"quickChecks":["conflict markers","python syntax","make check"]}"#);
     let checks = [&steps[1]["output"], &steps[3]["output"]].map(|output| {
         let failed: Vec<&Value> =
             output["checks"].as_array().unwrap().iter().filter(|check| check["status"] == "failed").collect();

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use uwf_testing::processes::{is_alive, signal, until};
@@ -37,15 +36,16 @@ fn library() -> PathBuf {
         .expect("libfaketime is installed (the package `faketime`)")
 }
 
-/// Removes what libfaketime left of processes that were killed in earlier runs: one that gets the same process id would not
-/// start. What is young may be of a test that runs beside this one.
+/// Removes what libfaketime left of processes that were killed: a process that gets the same id would not start, and an
+/// id returns within minutes where there are only 32,768.
 fn sweep() {
-    let is_old = |entry: &fs::DirEntry| {
-        let modified = entry.metadata().and_then(|meta| meta.modified());
-        modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > Duration::from_mins(10)))
+    let is_of_dead = |entry: &fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.contains("faketime_").then(|| name.rsplit('_').next()?.parse().ok()).flatten();
+        owner.is_some_and(|owner: u32| !is_alive(owner))
     };
     let left = fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-    for entry in left.filter(|entry| entry.file_name().to_string_lossy().contains("faketime_") && is_old(entry)) {
+    for entry in left.filter(is_of_dead) {
         // Another test may have been faster.
         let _ = fs::remove_file(entry.path());
     }
@@ -260,14 +260,15 @@ fn future_start_time_is_not_shown() {
 fn old_and_future_temporary_files_are_leftovers() {
     let home = counting(YEARS);
     let file = home.root().join("cas/.tmp-x");
-    let left = |time: &str| {
+    let doctor = |time: &str| {
         let report = run(&home, time, &["doctor", "--offline"]);
-        report.stdout.contains("1 old temporary file")
+        report.stdout + &report.stderr
     };
+    let is_leftover = |report: &String| report.contains("1 old temporary file");
     fs::write(&file, "half a node").unwrap();
     let now: String = String::from_utf8(Command::new("date").args(["-u", "+@%F %T"]).output().unwrap().stdout).unwrap();
-    assert!(!left(now.trim()));
-    assert!(left(FUTURE) && left(PAST));
+    let reports = [now.trim(), FUTURE, PAST].map(doctor);
+    assert_eq!(reports.each_ref().map(is_leftover), [false, true, true], "{reports:#?}");
     let swept = json_at(&home, PAST, &["cas", "reindex"]);
     assert_eq!(swept["tempFiles"], 1, "{swept}");
     assert!(!file.exists());

@@ -45,7 +45,7 @@ fn schedules_fit_a_narrow_terminal() {
     let create = ["schedule", "create", "every-working-day-in-the-morning", "--workflow", "count-rounds"];
     home.json(&[&create[..], &["--cron", "CRON_TZ=UTC 30 9 1-5,10-15 * 1-5", "-p", "x", "--on", "cron"]].concat());
     let listed = || session_with(&home, 80, &[("NO_COLOR", "1")], &["schedule", "list"], &[]).shown;
-    for state in ["active", "NOT ACTIVE: your"] {
+    for state in ["09:30", "NOT ACTIVE: your"] {
         let shown = listed();
         let lines: Vec<&str> = shown.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         assert!(lines.len() == 2 && lines.iter().all(|line| line.chars().count() <= 80), "{shown}");

@@ -34,7 +34,7 @@ fn parent_answer_goes_to_only_waiting_child() {
     assert_eq!(value, r#"'{"approved":false}'"#);
     let ran = home.uwf(&["thread", "answer", &parent, "--data", r#"{"approved": true}"#]);
     assert_eq!(ran.json()["thread"], json!(child), "{ran:?}");
-    assert!(ran.stderr.contains(&format!("child thread {child} of {parent} is asked")), "{ran:?}");
+    assert!(ran.stderr.contains(&format!("this answers {child}, a child thread of {parent}")), "{ran:?}");
     assert_eq!(home.json(&["run", &parent])["done"], json!(true));
 }
 
@@ -76,7 +76,7 @@ fn approval_shows_work_and_asks_in_place() {
     assert_eq!(session.code, Some(0), "{}", session.shown);
     let shown = plain(&session.shown);
     assert!(
-        shown.contains("## 3. writer") && shown.contains("✓ reviewer by h") && shown.contains("done (end)"),
+        shown.contains("## 3. writer") && shown.contains("✓ reviewer by h") && shown.contains("done: thread "),
         "{shown}"
     );
 }
@@ -115,7 +115,7 @@ fn a_run_asks_for_a_child_thread() {
     let (home, parent) = family();
     let session = session_in(&home, 100, &["run", &parent], &[("`approved` (required)", "true\r")]);
     assert_eq!(session.code, Some(0), "{}", session.shown);
-    assert!(plain(&session.shown).contains("done (end)"), "{}", session.shown);
+    assert!(plain(&session.shown).contains("done: thread "), "{}", session.shown);
 }
 
 #[test]

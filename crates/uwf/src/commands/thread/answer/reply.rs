@@ -27,10 +27,8 @@ pub(super) fn of_arguments(
     asked: &OpenQuestion,
     question: &AgentQuestion,
 ) -> Result<String, CommandError> {
-    if args.editor {
-        return editor::write_reply(context, asked, question);
-    }
     let text = match (&args.message, &args.file) {
+        _ if args.editor => editor::write_reply(context, asked, question)?,
         (Some(message), _) => message.clone(),
         (None, Some(file)) => input::from_file(file)?,
         (None, None) if args.no_ask.asks() => {
@@ -57,14 +55,27 @@ pub(super) fn of_arguments(
     }
 }
 
-/// A hint for a reply that denies only because an option in it is mistyped.
+/// A hint for a reply that denies only because it is a part of an option, a mistyped one, or a number without an option.
 fn meant_option(question: &AgentQuestion, reply: &str) -> Option<String> {
     let is_denial = matches!(ReplyEffect::for_reply(question, reply), Some(ReplyEffect::Denial));
     if !is_denial || is_refusal(reply) {
         return None;
     }
+    if permission::normal(reply).parse::<u64>().is_ok() {
+        return Some(format!("a number from 1 to {} chooses an option", question.options.len()));
+    }
+    if let Some(option) = question.options.iter().find(|option| has_words_of(option, reply)) {
+        return Some(format!("did you mean `{}`?", one_line(option)));
+    }
     let words = question.options.iter().map(String::as_str).chain(KINDS).chain(ALLOWING);
     did_you_mean(reply.trim(), words.filter(|word| word.len() > 2))
+}
+
+/// Whether every word of a reply is in the name of an option: `always` in `Always allow git`.
+fn has_words_of(option: &str, reply: &str) -> bool {
+    let [option, reply] = [option, reply].map(permission::normal);
+    let words: Vec<&str> = option.split(|symbol: char| !symbol.is_alphanumeric()).collect();
+    reply.split_whitespace().all(|word| words.contains(&word))
 }
 
 /// Shows the question and reads a line. `None` if the question is closed first: `askTimeout` has ended, or it has a reply.
@@ -82,7 +93,11 @@ pub(super) fn ask_person(
     asker.print_line(&format!("{}\n", question.text));
     if let Some(end) = wait.end {
         let left = Duration::from_millis(end.saturating_sub(ids::now_ms()));
-        asker.print_line(&format!("Without a reply, the thread continues in {}.\n", table::duration(left)));
+        let then = match question.options.is_empty() {
+            true => "the agent decides by itself",
+            false => "the request is denied, and the agent continues without it",
+        };
+        asker.print_line(&format!("If you don't reply within {}, {then}.\n", table::duration(left)));
     }
     loop {
         let Some(reply) = asker.as_typed_while("your reply: ", &|| wait.is_open())? else {

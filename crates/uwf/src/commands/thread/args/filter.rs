@@ -7,7 +7,7 @@ use uwf_core::label::LabelFilter;
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::verbs::workflows::find_workflow;
+use uwf_engine::verbs::workflows::find_workflow::{self, PathTrust};
 use uwf_engine::views::list::{self, ThreadFilter};
 
 use super::which::HereArg;
@@ -92,7 +92,7 @@ pub(crate) fn registry(context: &CommandContext) -> Result<Registry, CommandErro
 
 /// The hashes a workflow is or was stored under: all versions of a name, or else the one typed.
 fn versions(context: &CommandContext, registry: &Registry, typed: &str) -> Result<Vec<NodeHash>, CommandError> {
-    let found = match find_workflow::workflow(&context.home, typed, &context.cwd) {
+    let found = match find_workflow::workflow(&context.home, typed, &context.cwd, PathTrust::Untrusted) {
         Err(error) if error.kind == ErrorKind::NotFound => {
             let shown = list::workflows_shown_as(&context.home, registry, typed)?;
             return if shown.is_empty() { Err(error.into()) } else { Ok(shown) };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use uwf_core::document::{EMPTY_FILE, SourceDocument};
-use uwf_core::input::{InputRequest, InputValues, NOT_A_MAPPING};
+use uwf_core::input::{InputDoor, InputRequest, InputValues, NOT_A_MAPPING};
 use uwf_engine::error::ErrorKind;
 
 use crate::error::CommandError;
@@ -43,7 +43,7 @@ impl InputArgs {
                 Some(document(&input::from_file(path)?, &origin)?)
             }
         };
-        Ok(InputRequest { values, set: self.set })
+        Ok(InputRequest { values, set: self.set, door: InputDoor::CommandLine })
     }
 }
 

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind};
-use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_core::view;
 use uwf_engine::views::read::DEFAULT_QUOTA;
 
-use crate::commands::thread::step::denied_calls;
+use crate::commands::thread::step::{self, denied_calls};
 use crate::{style, table};
 
 /// Maximum number of characters shown of a tool call's arguments, and of its result.
@@ -20,7 +19,7 @@ const INDENT: &str = "│ ";
 
 /// Prefix of each line of a thread: the path of a branch, or its depth.
 fn prefix(event: &ThreadEvent) -> String {
-    match &event.branch {
+    match event.branch.as_ref().or(event.within.as_ref()) {
         Some(branch) => style::dim(&format!("{} {INDENT}", one_line(branch))),
         None => INDENT.repeat(event.depth),
     }
@@ -94,16 +93,21 @@ impl EventRenderer {
             ThreadEventKind::State { state, why, .. } => {
                 let why = why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
                 match state.as_str() {
+                    // Between two attempts of a step.
+                    "running" if !why.is_empty() => {
+                        self.block(event, &format!("{}\n", style::dim(&format!("running{why}"))))
+                    }
                     "active" | "running" => String::new(),
                     _ => self.block(event, &format!("{}{why}\n", style::yellow(state))),
                 }
             }
             ThreadEventKind::End { status, reason, outcome, condition } => {
-                let outcome = outcome.as_ref().unwrap_or(status);
-                let because = condition.as_ref().or(reason.as_ref()).filter(|because| *because != outcome);
-                let because = because.map(|because| format!(" ({})", one_line(because))).unwrap_or_default();
-                let word = if outcome == SUCCEEDED { style::green("done") } else { style::red(outcome) };
-                self.block(event, &format!("\n{word}{because}\n"))
+                let ending = step::ending_in_words(
+                    Some(outcome.as_ref().unwrap_or(status)),
+                    condition.as_deref(),
+                    reason.as_deref(),
+                );
+                self.block(event, &format!("\n{ending}\n"))
             }
         }
     }

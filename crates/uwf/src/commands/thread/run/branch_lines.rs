@@ -1,13 +1,13 @@
 //! The lines about branches that begin, end, fail or wait while a run plays their group.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uwf_core::config::UwfConfig;
 use uwf_core::event::{ThreadEvent, ThreadEventKind};
 use uwf_core::outcome::SUCCEEDED;
 use uwf_core::text::one_line;
-use uwf_engine::attempt::child_threads::stopped_branches::names_branches_of;
+use uwf_engine::attempt::child_threads::stopped_branches::{names_branches_of, shared_reason};
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{self, BranchWork};
@@ -34,12 +34,21 @@ pub(super) struct BranchLines<'c> {
     begun: RefCell<BTreeSet<String>>,
     /// Branches whose newest line says that they failed.
     failed: RefCell<BTreeSet<String>>,
+    /// The reasons of lines, with the branch of the first line.
+    reasons: RefCell<BTreeMap<String, String>>,
 }
 
 impl<'c> BranchLines<'c> {
     pub(super) fn new(context: &'c CommandContext) -> BranchLines<'c> {
         let config = context.home.config().unwrap_or_default();
-        BranchLines { context, config, since: ids::now_ms(), begun: RefCell::default(), failed: RefCell::default() }
+        BranchLines {
+            context,
+            config,
+            since: ids::now_ms(),
+            begun: RefCell::default(),
+            failed: RefCell::default(),
+            reasons: RefCell::default(),
+        }
     }
 
     /// The line for an event; `None` if it says nothing about a branch, or if it happened before the run.
@@ -63,12 +72,18 @@ impl<'c> BranchLines<'c> {
             ThreadEventKind::Failed { error, .. } => {
                 self.failed.borrow_mut().insert(path.to_owned());
                 let role = self.role_left_out(event, path);
-                Some(format!("  {} {branch}{role}{}{}", style::red("✗"), self.work(event), reason(path, error)))
+                Some(format!("  {} {branch}{role}{}{}", style::red("✗"), self.work(event), self.reason(path, error)))
+            }
+            // The line before says it.
+            ThreadEventKind::State { state, .. }
+                if *state == ThreadState::Limited.name() && self.failed.borrow().contains(path) =>
+            {
+                None
             }
             ThreadEventKind::State { state, why, .. }
                 if [ThreadState::Waiting, ThreadState::Limited].map(ThreadState::name).contains(&state.as_str()) =>
             {
-                let why = why.as_ref().map(|why| reason(path, why)).unwrap_or_default();
+                let why = why.as_ref().map(|why| self.reason(path, why)).unwrap_or_default();
                 Some(format!("  {} {branch} is {state}{why}", style::yellow("…")))
             }
             _ => None,
@@ -100,6 +115,22 @@ impl<'c> BranchLines<'c> {
         }
     }
 
+    /// Why a branch has stopped, unless an earlier line says so. The branches of a group within the group have lines of their own.
+    fn reason(&self, path: &str, why: &str) -> String {
+        if names_branches_of(path, why) {
+            return String::new();
+        }
+        let mut reasons = self.reasons.borrow_mut();
+        match reasons.get(shared_reason(why)) {
+            Some(first) if first != path => format!(": same reason as {}", table::excerpt(first, PATH)),
+            Some(_) => format!(": {}", table::excerpt(why, WHY)),
+            None => {
+                reasons.insert(shared_reason(why).to_owned(), path.to_owned());
+                format!(": {}", table::excerpt(why, WHY))
+            }
+        }
+    }
+
     /// Agent, time and cost of a branch; empty if its thread is not readable.
     fn work(&self, event: &ThreadEvent) -> String {
         let Ok(now) = ThreadNow::read(&self.context.home, &event.thread) else { return String::new() };
@@ -116,11 +147,6 @@ impl<'c> BranchLines<'c> {
         }
         work + &denied
     }
-}
-
-/// Why a branch has stopped. The branches of a group within the group have lines of their own.
-fn reason(path: &str, why: &str) -> String {
-    if names_branches_of(path, why) { String::new() } else { format!(": {}", table::excerpt(why, WHY)) }
 }
 
 /// The role of a branch beside its path, unless the path ends with it.

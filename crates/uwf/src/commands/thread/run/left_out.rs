@@ -46,7 +46,13 @@ pub(super) fn results(left_out: &[ThreadRow], is_nothing_run: bool) -> Vec<Threa
     left_out.iter().filter(|row| is_nothing_run || is_at_usage_limit(row)).map(result).collect()
 }
 
-/// Says how many threads are left out, and until when.
+/// Most threads that are named.
+const NAMED: usize = 20;
+
+/// Columns of a reason.
+const WHY: usize = 100;
+
+/// Says how many threads are left out and until when, and why each of them.
 pub(super) fn report_left_out(context: &CommandContext, left_out: &[ThreadRow]) {
     let untils: Vec<u64> = left_out.iter().filter(|row| is_at_usage_limit(row)).filter_map(|row| row.until).collect();
     if let Some(first) = untils.iter().min() {
@@ -59,7 +65,19 @@ pub(super) fn report_left_out(context: &CommandContext, left_out: &[ThreadRow]) 
     }
     let other = left_out.len() - untils.len();
     if other > 0 {
-        let what = "at a limit or waiting for a person";
-        context.printer.talk(&format!("left out {} {what}", table::count(other, "thread")));
+        let what = if untils.is_empty() { "" } else { "other " };
+        let threads = if other == 1 { "thread" } else { "threads" };
+        context.printer.talk(&format!("left out {other} {what}{threads} at a limit or waiting for a person"));
+    }
+    let (limited, rest): (Vec<&ThreadRow>, Vec<&ThreadRow>) = left_out.iter().partition(|row| is_at_usage_limit(row));
+    for row in limited.into_iter().chain(rest).take(NAMED) {
+        let why = row.why.as_deref().unwrap_or_default();
+        let why = table::excerpt(why.lines().next().unwrap_or_default(), WHY);
+        let why = if why.is_empty() { why } else { format!(": {why}") };
+        context.printer.talk(&format!("  {} is {}{why}", row.thread, row.state.name()));
+    }
+    if left_out.len() > NAMED {
+        let more = left_out.len() - NAMED;
+        context.printer.talk(&format!("  and {more} more; `uwf thread list --state limited,waiting` lists them"));
     }
 }

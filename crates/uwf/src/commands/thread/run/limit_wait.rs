@@ -93,7 +93,12 @@ pub(super) fn wait(
 ) {
     let left = left(until);
     if !left.is_zero() {
-        context.printer.talk(&format!("waiting {}: {}", table::duration(left), one_line(&why.error)));
+        let left = table::duration(left);
+        context.printer.talk(&match why.kind {
+            // A question and its options have lines of their own.
+            ErrorKind::Waiting => format!("{}\nwaiting {left} for a reply", why.error.trim_end()),
+            _ => format!("waiting {left}: {}", one_line(&why.error)),
+        });
     }
     let mut watch = EndWatch::default();
     let continues = |watch: &mut EndWatch| {

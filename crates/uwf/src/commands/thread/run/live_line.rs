@@ -94,6 +94,11 @@ impl<'c> LiveLine<'c> {
                 let text = end(&words, KEPT).to_owned();
                 self.said.push(BranchWords { branch: event.branch.clone(), text, is_turn: false });
             }
+            // Between two attempts.
+            ThreadEventKind::State { state, why: Some(why), .. } if state == ThreadState::Running.name() => {
+                self.take_words(event);
+                self.said.push(BranchWords { branch: event.branch.clone(), text: why.clone(), is_turn: true });
+            }
             ThreadEventKind::State { state, .. } if state == ThreadState::Running.name() => {}
             // A branch at work has the line, not one that has ended or waits.
             ThreadEventKind::Attempt { .. }

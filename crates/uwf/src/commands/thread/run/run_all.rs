@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uwf_call::{UwfCall, UwfOutputFiles};
+use uwf_core::text::one_line;
 use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::error::ErrorKind;
@@ -30,6 +31,7 @@ use crate::ask::TerminalAsker;
 use crate::commands::thread::args::filter::ThreadFilterArgs;
 use crate::commands::thread::args::selection::{self, YesArg};
 use crate::commands::thread::several::{ThreadResult, worst_code};
+use crate::commands::thread::step;
 use crate::context::CommandContext;
 use crate::error::CommandError;
 use crate::printer::{CommandPrinter, CommandReport, CommandResult, PrintableReport};
@@ -138,16 +140,7 @@ impl CommandReport for RunAllReport {
         }
         let mut table = TextTable::new(&["thread", "exit", "result"]).flexible([2]);
         for ThreadResult { thread, exit_code, report } in &self.threads {
-            let why = report
-                .get("error")
-                .and_then(|error| error["message"].as_str())
-                .or(report.get("reason").and_then(Value::as_str));
-            let next = report.get("next").and_then(|next| next["role"].as_str()).map(|role| format!("next: {role}"));
-            let what = match why {
-                // The lines after a question say how to answer it.
-                Some(why) => why.lines().next().unwrap_or_default().to_owned(),
-                None => next.unwrap_or_default(),
-            };
+            let what = result_in_words(report);
             let code = exit_code.map_or_else(|| "–".to_owned(), |code| code.to_string());
             let code = if *exit_code == Some(0) { style::green(&code) } else { style::yellow(&code) };
             table.row(vec![thread.to_string(), code, what]);
@@ -158,6 +151,20 @@ impl CommandReport for RunAllReport {
     fn exit_code(&self) -> u8 {
         self.code
     }
+}
+
+/// The result of a thread: its error, how it ended, or the role that comes next.
+fn result_in_words(report: &Map<String, Value>) -> String {
+    let text = |key: &str| report.get(key).and_then(Value::as_str);
+    if let Some(why) = report.get("error").and_then(|error| error["message"].as_str()) {
+        // The lines after a question say how to answer it.
+        return why.lines().next().unwrap_or_default().to_owned();
+    }
+    if report.get("done").and_then(Value::as_bool) == Some(true) {
+        return step::ending_in_words(text("outcome"), text("condition"), text("reason"));
+    }
+    let next = report.get("next").and_then(|next| next["role"].as_str()).map(|role| format!("next: {role}"));
+    next.or_else(|| text("reason").map(one_line)).unwrap_or_default()
 }
 
 /// Runs the threads.
@@ -262,12 +269,16 @@ fn filtered(
     };
     let rows = selection::rows(context, filters, &[], |row| is_wanted(row) || left_out::can_be(row))?;
     let (wanted, left_out): (Vec<ThreadRow>, Vec<ThreadRow>) = rows.into_iter().partition(is_wanted);
-    let wanted = wanted.into_iter().map(|row| WantedRun {
-        due: row.until.unwrap_or_default(),
-        waits: row.state == ThreadState::Waiting,
-        stopped: row.until.map(|_| left_out::result(&row)),
-        workflow: row.workflow,
-        thread: row.thread,
+    let wanted = wanted.into_iter().map(|row| {
+        // Without `--wait`, the run of a thread that can't continue yet says so and ends.
+        let until = row.until.filter(|_| all.wait);
+        WantedRun {
+            due: until.unwrap_or_default(),
+            waits: all.wait && row.state == ThreadState::Waiting,
+            stopped: until.map(|_| left_out::result(&row)),
+            workflow: row.workflow,
+            thread: row.thread,
+        }
     });
     Ok((wanted.collect(), left_out))
 }

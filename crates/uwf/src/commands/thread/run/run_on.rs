@@ -96,6 +96,7 @@ fn warn_of(context: &CommandContext, thread: &ThreadId, trouble: FollowObstacle)
             "no worker has taken it for 10 s: start a worker that has the agent; see `uwf worker --help`".to_owned()
         }
         FollowObstacle::InVain(why) => format!("Temporal retries it: {why}"),
+        FollowObstacle::DelayedBranch { thread, why } => format!("thread {thread}, a branch: {why}"),
         FollowObstacle::Failing(why) => format!(
             "no worker can continue it: its workflow task fails: {why}; a newer worker may. To run it again from its \
              head: temporal workflow terminate -w uwf-{thread}; uwf thread run --on temporal {thread}"

@@ -46,6 +46,7 @@ fn branch_state(branch: &BranchStatus) -> String {
     let words = branch.state_in_words();
     match branch.state {
         _ if branch.failed => style::red(words),
+        _ if branch.picked => style::green(words),
         Some(known) => state(known, false, branch.unsuccessful()),
         None if branch.unsuccessful().is_some() => style::red(words),
         None => words.to_owned(),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use uwf_core::input::{InputRequest, InputValues};
+use uwf_core::input::{InputDoor, InputRequest, InputValues};
 use uwf_engine::error::ErrorKind;
 
 use super::ThreadTask;
@@ -35,5 +35,5 @@ pub(super) fn read() -> Result<ThreadTask, CommandError> {
         Some(Value::String(text)) => Some(thread_input::document(&text, "input")?),
         Some(value) => Some(InputValues::Value { value, origin: "input".to_owned() }),
     };
-    Ok(ThreadTask { prompt, input: InputRequest { values, set } })
+    Ok(ThreadTask { prompt, input: InputRequest { values, set, door: InputDoor::Request } })
 }

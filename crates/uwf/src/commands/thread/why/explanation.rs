@@ -15,7 +15,7 @@ pub(crate) fn explanation(what: &str, explained: &DecisionExplanation) -> String
     for line in &explained.considered {
         text.push_str(&transition(line));
     }
-    text
+    text + &branches(&explained.branches)
 }
 
 /// The branches of a group: which were played, and why the others were left out. Empty if none has a condition.

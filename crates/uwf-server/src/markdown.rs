@@ -3,15 +3,36 @@
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
+use uwf_core::text::{beginning, one_line};
+
+/// Most bytes of a text that are read for a title.
+const TITLE: usize = 4096;
 
 /// Schemes allowed in links.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
+/// A Markdown text as a title: in one line and without marks, but for backticks around code. Long texts are cut.
+pub(crate) fn in_one_line(text: &str) -> String {
+    let mut words = String::new();
+    for event in Parser::new_ext(beginning(text, TITLE), OPTIONS) {
+        match event {
+            Event::Text(part) | Event::Html(part) | Event::InlineHtml(part) => words.push_str(&part),
+            Event::Code(code) => words.extend(["`", &code, "`"]),
+            Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. })
+            | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image) => {}
+            _ => words.push(' '),
+        }
+    }
+    let line = one_line(&words);
+    if line.is_empty() { one_line(beginning(text, TITLE)) } else { line }
+}
+
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
 /// A Markdown text as HTML. Headings move down by `below` levels, to fit into the page.
 pub(crate) fn markdown(text: &str, below: usize) -> Markup {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let (mut out, mut headings) = (String::new(), HeadingLevels { below, last: below });
-    html::push_html(&mut out, Parser::new_ext(text, options).map(|event| harmless(event, &mut headings)));
+    html::push_html(&mut out, Parser::new_ext(text, OPTIONS).map(|event| harmless(event, &mut headings)));
     // The policy of the pages allows no styles in the text. A text itself cannot contain a quotation mark in a tag.
     for (style, class) in ALIGNMENTS {
         out = out.replace(style, class);
@@ -71,7 +92,20 @@ fn link(target: CowStr<'_>) -> Tag<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::markdown;
+    use super::{in_one_line, markdown};
+
+    #[test]
+    fn titles_have_no_marks() {
+        for (text, title) in [
+            ("# Fix **the** _cart_\n\n* one\n* [two](https://x.example)", "Fix the cart one two"),
+            ("use `a_b` and snake_case", "use `a_b` and snake_case"),
+            ("a <b>c</b> & 1 * 2", "a <b>c</b> & 1 * 2"),
+            ("---", "---"),
+            ("", ""),
+        ] {
+            assert_eq!(in_one_line(text), title, "{text}");
+        }
+    }
 
     #[test]
     fn agent_text_never_becomes_page_markup() {

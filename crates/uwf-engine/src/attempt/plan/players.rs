@@ -1,4 +1,5 @@
-//! Rejects agents whose output is an exit code for roles whose output is a text, before an agent is paid.
+//! The agents that may play a role. An agent whose output is an exit code is rejected for a role whose output is a text, before an agent is
+//! paid.
 
 use uwf_core::config::OutputMode;
 use uwf_core::workflow::is_text;
@@ -48,15 +49,38 @@ impl StepPlan {
         Ok(())
     }
 
+    /// The agents that may play a role. A role that is played only as copies needs no agent of its own if the configuration lists agents for
+    /// them.
+    ///
+    /// # Errors
+    /// `Config` if the role needs an agent of its own and has none.
+    pub(crate) fn players(&self, role: &str) -> Result<Vec<AgentSpec>> {
+        let mut players = Vec::new();
+        let mut needs_own = self.workflow.graph.contains_key(role);
+        for (name, group) in self.workflow.groups().filter(|(_, group)| group.played().any(|played| played == role)) {
+            let is_copied = group.copies.is_some() && group.roles.iter().any(|branch| branch.role == role);
+            let listed = if is_copied { self.listed_for_copies(name, role) } else { Vec::new() };
+            needs_own |= listed.is_empty();
+            players.extend(listed);
+        }
+        if needs_own || players.is_empty() {
+            players.insert(0, self.agent(role, None)?);
+        }
+        Ok(players)
+    }
+
     /// The agents of the copies of a role: those that the configuration lists for the group, or else the agent of the role.
     fn agents_of_copies(&self, group: &str, role: &str) -> Vec<AgentSpec> {
-        let listed = self.config.agent_overrides.get(&self.workflow.name).and_then(|roles| roles.get(group));
-        match listed.filter(|_| self.settings.bound.agent_for_role(role).is_none()) {
-            Some(aliases) if !aliases.is_empty() => {
-                let agents = aliases.iter().filter_map(|alias| Some(AgentSpec::new(alias, self.config.agent(alias)?)));
-                agents.collect()
-            }
-            Some(_) | None => self.agent(role, None).ok().into_iter().collect(),
+        match self.listed_for_copies(group, role) {
+            listed if listed.is_empty() => self.agent(role, None).ok().into_iter().collect(),
+            listed => listed,
         }
+    }
+
+    /// The agents that the configuration lists for the copies of a group. An agent that is bound to the role replaces them.
+    fn listed_for_copies(&self, group: &str, role: &str) -> Vec<AgentSpec> {
+        let listed = self.config.agent_overrides.get(&self.workflow.name).and_then(|roles| roles.get(group));
+        let aliases = listed.filter(|_| self.settings.bound.agent_for_role(role).is_none()).into_iter().flatten();
+        aliases.filter_map(|alias| Some(AgentSpec::new(alias, self.config.agent(alias)?))).collect()
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The branch of a group that a thread is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadBranch {
     /// The role that is the group.
     pub group: String,
