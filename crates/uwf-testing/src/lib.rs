@@ -18,6 +18,7 @@ pub mod platforms;
 pub mod postgres;
 pub mod processes;
 pub mod proxy;
+mod records;
 pub mod s3_server;
 pub mod server;
 pub mod slack_server;

@@ -156,7 +156,9 @@ pub fn await_agent(
             // It may have recorded its result just before it ended.
             let last = recorded::read(home, thread)?.unwrap_or(attempt);
             let has_answer = last.result().is_some() || last.answered.is_some() || last.asks();
-            return Ok(has_answer || last.only_waits() || last.started.is_none());
+            // A keeper that dies at the wrong moment has started an agent without a record of its process.
+            let is_unused = last.started.is_none() && !has_output(home, &last)?;
+            return Ok(has_answer || last.only_waits() || is_unused);
         }
         if signals.stop().is_some() || is_overdue(home, &attempt) {
             let grace = home.config().map_or(DEFAULT_KILL_GRACE, |config| config.limits.kill_grace);

@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer};
 use uwf_testing::{TestHome, text};
 
-use crate::fixtures::child_threads::{
-    AGENTS, INNER, OUTER, checker, child_of, go, planned, ran, recorded, staffed, state,
-};
+use crate::fixtures::child_threads::{AGENTS, INNER, OUTER, checker, child_of, go, planned, ran, staffed, state};
 use crate::{home, transcript};
 
 #[test]
@@ -342,7 +340,7 @@ fn intermediate_process_holds_only_secrets_agents_need() {
     let environment = |pid: &str| fs::read_to_string(Path::new("/proc").join(pid).join("environ")).unwrap();
     let held =
         |pid: &str| ["alpha", "beta", "gamma"].map(|secret| environment(pid).contains(&format!("{secret}-secret")));
-    let between = recorded(&home, &thread, "started")["pid"].to_string();
+    let between = home.recorded(&thread, "started")["pid"].to_string();
     assert_eq!(held(&between), [true, false, false], "only what the child's keepers cannot read in .env");
     assert_eq!(held(&checker), [true, false, true]);
     go(&home);

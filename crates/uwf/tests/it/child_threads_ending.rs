@@ -9,7 +9,7 @@ use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, text};
 
-use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, recorded, spawn, staffed, state};
+use crate::fixtures::child_threads::{AGENTS, checker, child_of, go, planned, ran, spawn, staffed, state};
 use crate::fixtures::faults::with_fault;
 use crate::transcript;
 
@@ -19,7 +19,7 @@ fn sigkilled_child_continues_without_paying_twice() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
-    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
+    for pid in [&home.recorded(&thread, "opened")["keeper"], &home.recorded(&thread, "started")["pid"]] {
         signal(pid, "KILL");
     }
     assert_eq!(window.wait().unwrap().code(), Some(70));
@@ -41,8 +41,8 @@ fn child_outlives_dead_parent_keeper() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     let checker = checker(&home);
-    let earlier = recorded(&home, &thread, "started")["pid"].to_string();
-    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+    let earlier = home.recorded(&thread, "started")["pid"].to_string();
+    home.kill_keeper(&thread);
     assert_eq!(window.wait().unwrap().code(), Some(70));
     // At once, so that the agent of the dead keeper may still be there.
     let again = spawn(&home, &["run", &thread]);
@@ -210,7 +210,7 @@ mod with_tools {
         let thread = planned(&home);
         assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(30));
         let child = child_of(&home, &thread);
-        let paid = text(&recorded(&home, &child, "finished"), "step");
+        let paid = text(&home.recorded(&child, "finished"), "step");
         let index = home.root().join("threads.yaml");
         let kept: Vec<String> = fs::read_to_string(&index)
             .unwrap()
@@ -222,7 +222,7 @@ mod with_tools {
         let ran = with_fault(&home, "renameat:error=ENOSPC:when=1", &["thread", "step", &thread]);
         assert_ne!(ran.code, Some(0), "{ran:?}");
         assert!(!fs::read_to_string(&index).unwrap().contains(&child), "it was not begun: {ran:?}");
-        assert_eq!(text(&recorded(&home, &child, "finished"), "step"), paid);
+        assert_eq!(text(&home.recorded(&child, "finished"), "step"), paid);
     }
 }
 
@@ -249,7 +249,7 @@ fn agent_of_child_outlives_its_keeper() {
     let thread = planned(&home);
     let window = spawn(&home, &["run", &thread]);
     let checker = checker(&home);
-    signal(&recorded(&home, &child_of(&home, &thread), "opened")["keeper"], "KILL");
+    home.kill_keeper(&child_of(&home, &thread));
     std::thread::sleep(Duration::from_millis(600));
     assert!(is_alive(&checker), "it is paid for");
     go(&home);
@@ -263,7 +263,7 @@ fn finished_child_is_not_removed_while_needed() {
     let thread = planned(&home);
     let mut window = spawn(&home, &["thread", "step", &thread]);
     checker(&home);
-    for pid in [&recorded(&home, &thread, "opened")["keeper"], &recorded(&home, &thread, "started")["pid"]] {
+    for pid in [&home.recorded(&thread, "opened")["keeper"], &home.recorded(&thread, "started")["pid"]] {
         signal(pid, "KILL");
     }
     window.wait().unwrap();

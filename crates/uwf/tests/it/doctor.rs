@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmScript, LlmServer};
 use uwf_testing::platforms::as_posix;
-use uwf_testing::processes::{is_alive, signal, until};
+use uwf_testing::processes::{is_alive, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
 use crate::home;
@@ -216,10 +216,10 @@ fn stale_locks_are_reported() {
     let home = home();
     let (thread, mut window, _) = working(&home);
     assert_eq!(found(&home, &[], "locks"), "ok: no stale locks", "a keeper holds the lock of its thread");
-    signal(fs::read_to_string(lock_of(&home, &thread)).unwrap().trim(), "KILL");
+    home.kill_keeper(&thread);
     window.wait().unwrap();
     found(&home, &["--fix"], "orphans");
-    let held = [lock_of(&home, &thread), home.root().join("threads.lock")];
+    let held = [home.lock_file(&thread), home.root().join("threads.lock")];
     let files = held.map(|path| fs::File::options().append(true).create(true).open(path).unwrap());
     files.iter().for_each(|file| file.lock().unwrap());
     let told = "warn: <dir>/root/threads.lock has been held for more than 1 s\n\
@@ -227,11 +227,6 @@ fn stale_locks_are_reported() {
     assert_eq!(found(&home, &[], "locks"), told);
     drop(files);
     assert_eq!(found(&home, &[], "locks"), "ok: no stale locks");
-}
-
-/// The lock of a thread.
-fn lock_of(home: &TestHome, thread: &str) -> std::path::PathBuf {
-    home.root().join("threads").join(thread).join("lock")
 }
 
 /// An agent that leaves its process id, and a child that does not listen to TERM.
@@ -254,8 +249,7 @@ fn fix_ends_only_agents_of_dead_keepers() {
     let (dead, live) = (home(), home());
     let (thread, mut window, orphans) = working(&dead);
     let (_, mut other_window, others) = working(&live);
-    let lock = fs::read_to_string(dead.root().join("threads").join(&thread).join("lock")).unwrap();
-    signal(lock.trim(), "KILL");
+    dead.kill_keeper(&thread);
     window.wait().unwrap();
     assert!(orphans.iter().all(|pid| is_alive(pid.trim())));
 

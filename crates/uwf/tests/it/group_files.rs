@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use uwf_testing::{FinishedRun, TestHome};
 
 use crate::fixtures::group_in_repository::{
@@ -168,11 +168,8 @@ fn crash_does_not_hide_changed_files() {
         assert!(begun.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(20));
     }
-    let record = fs::read_to_string(home.root().join(format!("threads/{thread}.jsonl"))).unwrap();
-    let opened: Value =
-        serde_json::from_str(record.lines().rfind(|line| line.contains("\"keeper\"")).unwrap()).unwrap();
     fs::write(&waited, "").unwrap();
-    assert!(Command::new("kill").args(["-9", &opened["keeper"].to_string()]).status().unwrap().success());
+    home.kill_keeper(&thread);
     step.wait().unwrap();
     for pid in fs::read_dir(home.root().join("threads")).unwrap().flatten() {
         let lock = pid.path().join("lock");

@@ -9,7 +9,7 @@ use uwf_testing::llm_server::{LlmScript, LlmServer, ScriptedAnswer};
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, TestHome, text};
 
-use crate::fixtures::child_threads::{child_of, kill_uwf, recorded};
+use crate::fixtures::child_threads::{child_of, kill_uwf};
 use crate::fixtures::group_runs::runs;
 use crate::home;
 
@@ -140,7 +140,7 @@ const ALL_ONCE: [&str; 3] = ["fast", "late", "slow"];
 fn branches_at_work_outlive_the_group() {
     let (home, thread) = panel();
     let window = step_until_at_work(&home, &thread);
-    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     let killed = FinishedRun::from(window.wait_with_output().unwrap());
     assert_eq!(killed.code, Some(40), "{}", killed.stderr);
     let hint = format!("`uwf thread retry {thread}` waits for them");
@@ -161,8 +161,7 @@ fn branches_at_work_outlive_the_group() {
 fn results_are_found_after_all_watchers_died() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);
-    let (keeper, agent) =
-        (recorded(&home, &thread, "opened")["keeper"].clone(), recorded(&home, &thread, "started")["pid"].clone());
+    let (keeper, agent) = (home.keeper(&thread), home.recorded(&thread, "started")["pid"].clone());
     signal(window.id(), "KILL");
     signal(keeper, "KILL");
     signal(agent, "KILL");
@@ -180,12 +179,12 @@ fn results_are_found_after_all_watchers_died() {
 fn branches_at_work_outlive_keeper_of_the_group() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);
-    let group = recorded(&home, &thread, "started")["pid"].clone();
-    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+    let group = home.recorded(&thread, "started")["pid"].clone();
+    home.kill_keeper(&thread);
     assert_eq!(window.wait().unwrap().code(), Some(70));
     let mut again = home.command(&["thread", "step", &thread]).spawn().unwrap();
     until("the next step has ended the earlier process of the group", || !is_alive(&group));
-    until("the next step plays the group", || recorded(&home, &thread, "started")["pid"] != group);
+    until("the next step plays the group", || home.recorded(&thread, "started")["pid"] != group);
     assert!(is_alive(agent_of(&home, "slow")) && is_alive(agent_of(&home, "late")), "they are paid for");
     home.file("go", "");
     assert_eq!(again.wait().unwrap().code(), Some(0));
@@ -234,7 +233,7 @@ fn stopped_group_begins_no_further_branch() {
 fn ctrl_c_stops_branches_of_a_killed_group() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);
-    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     assert_eq!(window.wait().unwrap().code(), Some(40));
     let mut again = home.command(&["thread", "retry", &thread]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(600));
@@ -274,8 +273,8 @@ fn killed_agent_of_branch_fails_alone() {
 fn kill_finds_branches_without_watchers() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);
-    signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
-    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    home.kill_keeper(&thread);
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     window.wait().unwrap();
     assert_eq!(home.uwf(&["thread", "kill", &thread]).code, Some(0));
     for role in ["slow", "late"] {
@@ -313,16 +312,11 @@ fn branch(home: &TestHome, name: &str) -> String {
     text(row.unwrap(), "thread")
 }
 
-/// Kills the keeper of a branch.
-fn kill_keeper(home: &TestHome, name: &str) {
-    signal(&recorded(home, &branch(home, name), "opened")["keeper"], "KILL");
-}
-
 #[test]
 fn agent_of_branch_outlives_its_keeper() {
     let (home, thread) = panel();
     let window = step_until_at_work(&home, &thread);
-    kill_keeper(&home, "slow");
+    home.kill_keeper(&branch(&home, "slow"));
     std::thread::sleep(Duration::from_millis(600));
     assert!(is_alive(agent_of(&home, "slow")), "it is paid for");
     home.file("go", "");
@@ -338,12 +332,12 @@ fn agent_of_branch_outlives_keeper_and_group() {
     for everything in [false, true] {
         let (home, thread) = panel();
         let mut window = step_until_at_work(&home, &thread);
-        kill_keeper(&home, "slow");
+        home.kill_keeper(&branch(&home, "slow"));
         if everything {
             signal(window.id(), "KILL");
-            signal(&recorded(&home, &thread, "opened")["keeper"], "KILL");
+            home.kill_keeper(&thread);
         }
-        signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+        signal(&home.recorded(&thread, "started")["pid"], "KILL");
         window.wait().unwrap();
         let mut again = home.command(&["thread", "step", &thread]).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(600));
@@ -358,7 +352,7 @@ fn agent_of_branch_outlives_keeper_and_group() {
 fn stop_ends_agent_of_branch_without_keeper() {
     let (home, thread) = panel();
     let mut window = step_until_at_work(&home, &thread);
-    kill_keeper(&home, "slow");
+    home.kill_keeper(&branch(&home, "slow"));
     std::thread::sleep(Duration::from_millis(300));
     signal(window.id(), "INT");
     assert_eq!(window.wait().unwrap().code(), Some(130));
@@ -373,7 +367,7 @@ fn timeout_holds_for_agent_without_keeper() {
     let (home, thread) = panel();
     home.config("agents:\n  t: { command: worker, output: text, timeout: 3 }\ndefaultAgent: t\nkillGrace: 1\n");
     let window = step_until_at_work(&home, &thread);
-    kill_keeper(&home, "slow");
+    home.kill_keeper(&branch(&home, "slow"));
     let failed = FinishedRun::from(window.wait_with_output().unwrap());
     assert_eq!(failed.code, Some(40), "{}", failed.stderr);
     assert!(!is_alive(agent_of(&home, "slow")) && !is_alive(agent_of(&home, "late")));
@@ -585,7 +579,7 @@ fn branch_resumed_while_siblings_work_is_used() {
 fn repair_spares_agents_of_a_living_group() {
     let (home, thread) = panel();
     let window = step_until_at_work(&home, &thread);
-    kill_keeper(&home, "slow");
+    home.kill_keeper(&branch(&home, "slow"));
     std::thread::sleep(Duration::from_millis(300));
     let repaired = home.uwf(&["doctor", "--fix"]);
     assert!(!repaired.stdout.contains("ended "), "{}", repaired.transcript());
@@ -618,7 +612,7 @@ fn abandoned_child_ends_with_the_step() {
     let mut window = home.command(&["thread", "step", &thread]).stderr(Stdio::null()).spawn().unwrap();
     until("the child is at work", || pid_file(&home, "slow").is_some());
     let slow = agent_of(&home, "slow");
-    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     assert_eq!(window.wait().unwrap().code(), Some(40));
     assert!(is_alive(slow), "a retry would wait for it");
     let ran = home.uwf(&["run", &thread, "--agent", "work=t"]);

@@ -8,7 +8,7 @@ use serde_json::json;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{TestHome, counting_workflow, text};
 
-use crate::fixtures::child_threads::{kill_uwf, recorded};
+use crate::fixtures::child_threads::kill_uwf;
 use crate::fixtures::mocked;
 use crate::home;
 
@@ -35,12 +35,6 @@ fn step_until_begun(home: &TestHome, thread: &str, begun: usize) -> Child {
     window
 }
 
-/// Process id of the keeper, as the thread's lock names it.
-fn keeper(home: &TestHome, thread: &str) -> u32 {
-    let lock = fs::read_to_string(home.root().join("threads").join(thread).join("lock")).unwrap();
-    lock.trim().parse().unwrap()
-}
-
 #[test]
 fn killing_the_window_loses_nothing() {
     let (home, thread) = counting_home(WAITING);
@@ -63,8 +57,7 @@ fn killing_the_window_loses_nothing() {
 fn next_step_adopts_result_of_killed_keeper() {
     let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
-    let keeper = keeper(&home, &thread);
-    signal(keeper, "KILL");
+    home.kill_keeper(&thread);
     assert_eq!(window.wait().unwrap().code(), Some(70));
     home.file("go", "");
     let record = home.record_file(&thread);
@@ -123,7 +116,7 @@ fn lingering_agent_is_ended_and_its_step_adopted() {
     let mut window = step_until_begun(&home, &thread, 1);
     until_finished(&home, &thread);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
-    signal(keeper(&home, &thread), "KILL");
+    home.kill_keeper(&thread);
     assert_eq!(window.wait().unwrap().code(), Some(70));
     assert!(is_alive(agent), "nobody has ended it yet");
     let report = home.json(&["thread", "step", &thread]);
@@ -158,9 +151,8 @@ fn processes_of_dead_attempt_end_before_next_attempt() {
     let (home, thread) = counting_home(WAITING);
     let mut window = step_until_begun(&home, &thread, 1);
     let agent: u32 = fs::read_to_string(home.work().join("ledger")).unwrap().trim().parse().unwrap();
-    let keeper = keeper(&home, &thread);
-    signal(keeper, "KILL");
-    signal(&recorded(&home, &thread, "started")["pid"], "KILL");
+    home.kill_keeper(&thread);
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     window.wait().unwrap();
     assert!(is_alive(agent), "the command itself goes on");
     home.script("worker", "#!/bin/sh\ncat > /dev/null\necho again >> ledger\necho '{\"n\": 2}'\n");
@@ -202,7 +194,7 @@ fn ctrl_c_keeps_output_and_leaves_thread_ready() {
 fn agent_that_is_stopped_first_leaves_thread_ready() {
     let (home, thread) = counting_home(&WAITING.replace("echo $$ >> ledger", "echo $$ $PPID >> ledger"));
     let mut window = step_until_begun(&home, &thread, 1);
-    let keeper = keeper(&home, &thread);
+    let keeper = home.keeper(&thread);
     let ledger = fs::read_to_string(home.work().join("ledger")).unwrap();
     let (agent, wrapper) = ledger.trim().split_once(' ').unwrap();
     signal(keeper, "STOP");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use durable_files::FileLock;
 use serde_json::{Value, json};
-use uwf_testing::processes::{is_alive, signal, until};
+use uwf_testing::processes::{is_alive, until};
 use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::home;
@@ -254,8 +254,7 @@ fn abandoned() -> (TestHome, String, String) {
     let (home, thread) = with_agent("output: json", script);
     let mut window = home.command(&["thread", "step", &thread]).stderr(Stdio::null()).spawn().unwrap();
     until("it is at work", || pids(&home).len() == 1);
-    let keeper = fs::read_to_string(home.root().join("threads").join(&thread).join("lock")).unwrap();
-    signal(keeper.trim(), "KILL");
+    home.kill_keeper(&thread);
     window.wait().unwrap();
     let agent = pids(&home).remove(0);
     (home, thread, agent)
@@ -290,7 +289,7 @@ fn a_recycled_pid_is_nobody_to_be_killed() {
     let mut innocent = Innocent::start();
     let stranger = innocent.0.id();
     rename_in_record(&home, &thread, stranger);
-    let lock = home.root().join("threads").join(&thread).join("lock");
+    let lock = home.lock_file(&thread);
     fs::write(&lock, format!("{stranger}\n")).unwrap();
     home.json(&["thread", "show", &thread]);
     home.uwf(&["doctor", "--fix", "--offline"]);
@@ -311,7 +310,7 @@ fn recycled_pid_in_held_lock_gets_no_signal() {
     let (home, thread, agent) = abandoned();
     let mut innocent = Innocent::start();
     rename_in_record(&home, &thread, innocent.0.id());
-    let path = home.root().join("threads").join(&thread).join("lock");
+    let path = home.lock_file(&thread);
     let lock = FileLock::acquire(&path, Duration::ZERO).unwrap().expect("the keeper is dead");
     lock.write_owner(&innocent.0.id().to_string()).unwrap();
     let mut command = home.command(&["thread", "kill", &thread]);

@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmServer, ScriptedAnswer, ScriptedUsage};
-use uwf_testing::processes::until;
+use uwf_testing::processes::{signal, until};
 use uwf_testing::{SCRIPTED_ACP, TestHome, text};
 
 use crate::fixtures::acp::kept;
@@ -30,14 +30,6 @@ fn counting(home: &TestHome) -> String {
     home.start_counting(1, "count the moons")
 }
 
-/// The record of the newest attempt, its last line of a kind.
-fn recorded(home: &TestHome, thread: &str, event: &str) -> Option<Value> {
-    let record = home.record_file(thread);
-    let record = fs::read_to_string(record).unwrap_or_default();
-    let lines = record.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    lines.into_iter().find(|line| line["event"] == event)
-}
-
 /// Turns of an attempt: output, and of each call name, arguments, result.
 fn told(attempt: &Value) -> Value {
     let calls = |turn: &Value| -> Value {
@@ -52,8 +44,7 @@ fn step(home: &TestHome, thread: &str) -> Child {
 }
 
 fn kill_agent(home: &TestHome, thread: &str) {
-    let pid = recorded(home, thread, "started").unwrap()["pid"].to_string();
-    assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    signal(&home.recorded(thread, "started")["pid"], "KILL");
 }
 
 fn usage(input: u64, output: u64) -> ScriptedUsage {
@@ -122,8 +113,7 @@ fn killed_keeper_leaves_turns_to_next_step() {
     let (home, thread) = with_model(&server, "{ command: uwf-react }");
     let mut step = step(&home, &thread);
     until("the second round", || server.asked().len() == 2);
-    let keeper = fs::read_to_string(home.root().join("threads").join(&thread).join("lock")).unwrap();
-    assert!(Command::new("kill").args(["-9", keeper.trim()]).status().unwrap().success());
+    home.kill_keeper(&thread);
     step.wait().unwrap();
     home.config(
         "agents:\n  b: { command: sh, args: [-c, 'echo \"{\\\"n\\\": 1}\"'], output: json }\ndefaultAgent: b\n",
@@ -284,7 +274,7 @@ mod with_tools {
         let at_work: PathBuf = home.work().join("at-work");
         until("the agent is at work", || at_work.exists());
         // What was told last is recorded within a second.
-        let opened = recorded(&home, &thread, "opened").unwrap();
+        let opened = home.recorded(&thread, "opened");
         let turn = home.root().join("threads").join(&thread).join("attempts");
         let turn = turn.join(format!("{}.trace", text(&opened, "attempt")));
         until("it is recorded", || fs::read_to_string(&turn).unwrap_or_default().contains("There are"));

@@ -10,7 +10,6 @@ use uwf_testing::platforms::as_posix;
 use uwf_testing::processes::{is_alive, signal, until};
 use uwf_testing::{FinishedRun, TestHome};
 
-use crate::fixtures::child_threads::recorded;
 use crate::home;
 
 /// A home for POSIX whose agent runs a script, with a thread.
@@ -28,7 +27,7 @@ fn begin_without_keeper(home: &TestHome, thread: &str, files: &[&str]) {
     for file in files {
         until("it is at work", || !process_in(home, file).is_empty());
     }
-    signal(&recorded(home, thread, "opened")["keeper"], "KILL");
+    home.kill_keeper(thread);
     window.wait().unwrap();
 }
 
@@ -57,8 +56,8 @@ fn answers_are_durable_where_boots_are_unknown() {
             command.env_remove("UWF_PLATFORM");
         }
         assert!(command.status().unwrap().success());
-        assert_eq!(recorded(&home, &thread, "opened")["bootId"] == "", is_posix);
-        assert_eq!(recorded(&home, &thread, "answered")["durable"] == json!(true), is_posix);
+        assert_eq!(home.recorded(&thread, "opened")["bootId"] == "", is_posix);
+        assert_eq!(home.recorded(&thread, "answered")["durable"] == json!(true), is_posix);
     }
 }
 
@@ -113,7 +112,7 @@ impl Drop for Bystander {
 fn kill_signals_only_the_holder_of_the_lock() {
     let (home, thread) = posix_home(WAITING);
     let mut bystander = Bystander(Command::new("sleep").arg("600").spawn().unwrap());
-    let path = home.root().join("threads").join(&thread).join("lock");
+    let path = home.lock_file(&thread);
     let lock = FileLock::acquire(&path, Duration::ZERO).unwrap().unwrap();
     lock.write_owner(&bystander.0.id().to_string()).unwrap();
     let mut kill = home.command(&["thread", "kill", &thread]).stdout(Stdio::piped()).spawn().unwrap();

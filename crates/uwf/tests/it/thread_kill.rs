@@ -168,7 +168,7 @@ mod with_tools {
             home.command(&["thread", "step", &thread]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         until("the agent works", || home.work().join("pid").exists());
         let agent = std::fs::read_to_string(home.work().join("pid")).unwrap();
-        let lock = home.root().join("threads").join(&thread).join("lock");
+        let lock = home.lock_file(&thread);
         let ran = failing_at(&home, &lock, "openat:error=EIO", &["thread", "kill", &thread]);
         let told = format!(
             "error: cannot open {}: Input/output error (os error 5)\n\

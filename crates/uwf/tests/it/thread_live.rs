@@ -300,7 +300,7 @@ fn killed_program_leaves_all_printed_turns() {
     let mut watcher = Watcher::of(&home, &[&thread]);
     let mut run = stepping(&home, &thread);
     watcher.until("the turn", |event| is(event, "turn"));
-    signal(&home.json(&["thread", "ps"])[0]["pid"], "KILL");
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     run.wait().unwrap();
     let attempt = kept(&home, &thread);
     assert_eq!(json!([attempt["source"], attempt["turns"][0]["output"]]), json!(["stdout", "First I look."]));
@@ -398,7 +398,7 @@ fn killed_keeper_is_shown_and_following_continues() {
     let mut watcher = Watcher::of(&home, &[&thread]);
     let mut run = stepping(&home, &thread);
     watcher.until("the agent works", |event| is(event, "output"));
-    signal(&home.json(&["thread", "ps"])[0]["keeper"], "KILL");
+    home.kill_keeper(&thread);
     run.wait().unwrap();
     watcher.until("it does not run any more", |event| is(event, "state") && event["state"] == "active");
     home.file("go", "");

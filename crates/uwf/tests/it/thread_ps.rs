@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use serde_json::json;
-use uwf_testing::processes::{signal, until};
+use uwf_testing::processes::until;
 
 use crate::home;
 
@@ -44,8 +44,7 @@ fn step_with_killed_keeper_is_not_running() {
     let thread = home.start_counting(1, "x");
     let mut step =
         home.command(&["thread", "step", &thread]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    until("it runs", || home.json(&["thread", "ps"])[0]["pid"].is_u64());
-    signal(&home.json(&["thread", "ps"])[0]["keeper"], "KILL");
+    home.kill_keeper(&thread);
     step.wait().unwrap();
     assert_eq!(home.json(&["thread", "ps"]), json!([]));
     home.file("go", "");

@@ -124,7 +124,7 @@ fn child_thread_stays_while_parent_is_active() {
 #[test]
 fn locked_thread_is_reported_and_others_removed() {
     let (home, threads) = old_threads();
-    let lock = home.root().join("threads").join(&threads[0]).join("lock");
+    let lock = home.lock_file(&threads[0]);
     let held = fs::File::open(lock).unwrap();
     held.lock().unwrap();
     let ran = home.uwf(&["thread", "rm", "--older-than", "90d"]);

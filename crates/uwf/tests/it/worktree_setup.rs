@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use uwf_testing::processes::signal;
 use uwf_testing::{FinishedRun, TestHome, text};
 
 use crate::fixtures::group_in_repository::{home_with_group, script, start_before_group, thread_of};
@@ -257,11 +257,7 @@ fn prepare_runs_again_after_a_crash() {
     let (thread, worktree) = start_in_worktree(&home, &repo);
     let mut step = home.command(&["thread", "step", &thread]).spawn().unwrap();
     wait_for(&worktree.join("pid"));
-    let record = fs::read_to_string(home.root().join(format!("threads/{thread}.jsonl"))).unwrap();
-    let opened: Value =
-        serde_json::from_str(record.lines().rfind(|line| line.contains("\"keeper\"")).unwrap()).unwrap();
-    let killed = Command::new("kill").args(["-9", &opened["keeper"].to_string()]).status().unwrap();
-    assert!(killed.success());
+    signal(&home.recorded(&thread, "opened")["keeper"], "KILL");
     step.wait().unwrap();
     let again = uwf_in(&home, &repo, &["thread", "step", &thread]);
     assert_eq!(again.code, Some(0), "{}", again.transcript());

@@ -1,11 +1,11 @@
 //! hermes-agent 0.19.0.
 
 use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use uwf_testing::llm_server::{LlmScript, LlmServer, LlmServerRequest, ScriptedAnswer};
+use uwf_testing::processes::signal;
 use uwf_testing::{TestHome, text};
 
 use super::{
@@ -161,12 +161,7 @@ fn hermes_that_is_ended_leaves_its_turns() {
         assert!(begun.elapsed() < Duration::from_secs(110), "hermes never came so far");
         std::thread::sleep(Duration::from_millis(100));
     }
-    let record = fs::read_to_string(home.record_file(&thread)).unwrap();
-    let started: Value = record
-        .lines()
-        .find_map(|line| serde_json::from_str(line).ok().filter(|line: &Value| line["event"] == "started"))
-        .unwrap();
-    assert!(Command::new("kill").args(["-9", &started["pid"].to_string()]).status().unwrap().success());
+    signal(&home.recorded(&thread, "started")["pid"], "KILL");
     assert_eq!(step.wait().unwrap().code(), Some(40));
     let attempt = text(&home.json(&["thread", "show", &thread]), "attempt");
     let attempt = home.json(&["thread", "step-details", &attempt, "--format", "json"]);

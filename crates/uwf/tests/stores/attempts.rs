@@ -167,8 +167,7 @@ fn orphaned_agent_is_not_paid_again_while_running() {
     let [one, two] = two_machines(&server.variables("team"), dir.path());
     let thread = one.begin();
     let mut step = one.begin_step(&thread, 20, &dir.path().join("ledger"));
-    let keeper = one.json(&["thread", "ps"])[0]["keeper"].as_i64().unwrap();
-    kill_process(Pid::from_raw(keeper.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+    one.home.kill_keeper(&thread);
     assert!(!step.wait().unwrap().success());
     let adopted = two.step_when_free(&thread);
     assert_eq!((&adopted["adopted"], paid(&dir.path().join("ledger"))), (&json!(true), 1), "{adopted}");

@@ -275,9 +275,8 @@ fn nested_workflow_continues_after_keeper_is_killed() {
     let mut step = searched.command(&["thread", "step", &thread]);
     let mut step = step.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("an agent of the child thread is at work", || work.join("ledger.txt").exists());
-    let [keeper] = searched.processes(&["__keeper"], &thread)[..] else { panic!("not one keeper") };
     let [before] = searched.processes(&["agent", "run", "--attempt"], &thread)[..] else { panic!("not one process") };
-    kill_process(Pid::from_raw(keeper).unwrap(), Signal::KILL).unwrap();
+    machine.home.kill_keeper(&thread);
     assert!(!step.wait().unwrap().success());
     let mut again = searched.command(&["thread", "step", &thread]);
     let again = again.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

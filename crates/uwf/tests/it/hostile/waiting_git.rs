@@ -89,8 +89,7 @@ fn kill_ends_git_that_records_files() {
 #[test]
 fn a_step_ends_git_of_a_killed_keeper() {
     let (home, _, thread, mut window, pids) = recording();
-    let lock = fs::read_to_string(home.root().join("threads").join(&thread).join("lock")).unwrap();
-    signal(lock.trim(), "KILL");
+    home.kill_keeper(&thread);
     window.wait().unwrap();
     assert!(!are_gone(&pids));
     is_taken_over(&home, &thread);

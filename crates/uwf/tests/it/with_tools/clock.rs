@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use uwf_testing::processes::{is_alive, signal, until};
+use uwf_testing::processes::{is_alive, until};
 use uwf_testing::{FinishedRun, TestHome, counting_workflow, text};
 
 use crate::home;
@@ -192,8 +192,7 @@ fn crash_leftovers_are_cleaned_despite_clock_change() {
         let mut window = at(&home, time, &["thread", "step", &thread]).stderr(Stdio::null()).spawn().unwrap();
         let pids = || fs::read_to_string(home.work().join("pids")).unwrap_or_default();
         until("the agent is at work", || pids().ends_with('\n'));
-        let keeper = fs::read_to_string(home.root().join("threads").join(&thread).join("lock")).unwrap();
-        signal(keeper.trim(), "KILL");
+        home.kill_keeper(&thread);
         window.wait().unwrap();
         let orphan = pids().trim().to_owned();
         assert!(is_alive(&orphan));
