@@ -10,6 +10,12 @@ const COMMANDS: [&str; 2] = ["command", "cmd"];
 /// Keys of a tool's arguments with the path of a file, or with a host.
 const PATHS: [&str; 5] = ["file_path", "filePath", "absolute_path", "path", "host"];
 
+/// Keys of a tool's arguments with what it searches for.
+const PATTERNS: [&str; 3] = ["pattern", "query", "regex"];
+
+/// Parts of the names of tools that search.
+const SEARCHES: [&str; 4] = ["grep", "glob", "search", "find"];
+
 /// Parts of the names of tools that change a file.
 const CHANGES: [&str; 5] = ["write", "edit", "patch", "replace", "create"];
 
@@ -49,8 +55,29 @@ pub fn describe_call(name: &str, arguments: &str) -> String {
         Some(CallSubject::Command(command)) => format!("runs {command}"),
         Some(CallSubject::Path(path)) if lower.contains("read") || lower.contains("view") => format!("reads {path}"),
         Some(CallSubject::Path(path)) if CHANGES.iter().any(|part| lower.contains(part)) => format!("changes {path}"),
-        _ => one_line(&format!("{name} {arguments}")),
+        found => {
+            let searched = SEARCHES.iter().any(|part| lower.contains(part)).then(|| pattern(arguments)).flatten();
+            match (searched, found) {
+                (Some(what), Some(CallSubject::Path(place))) => format!("searches {place} for {what}"),
+                (Some(what), _) => format!("searches for {what}"),
+                (None, _) => one_line(&format!("{name} {}", named_values(arguments))),
+            }
+        }
     }
+}
+
+/// What a tool call searches for.
+fn pattern(arguments: &str) -> Option<String> {
+    let parsed: Value = serde_json::from_str(arguments).ok()?;
+    PATTERNS.iter().find_map(|key| parsed.get(*key)?.as_str()).map(one_line)
+}
+
+/// Arguments as a person writes them: `path: a, limit: 3`.
+fn named_values(arguments: &str) -> String {
+    let Ok(Value::Object(values)) = serde_json::from_str(arguments) else { return arguments.to_owned() };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let named: Vec<String> = values.iter().map(|(key, value)| format!("{key}: {}", text(value))).collect();
+    named.join(", ")
 }
 
 /// The result of a tool call, marked if the call was denied.
@@ -115,7 +142,10 @@ mod tests {
             ("shell_exec", "{\"command\":\"a\\nb\"}", "runs a b"),
             ("read_file", r#"{"absolute_path":"/a.rs"}"#, "reads /a.rs"),
             ("Edit", r#"{"file_path":"a.rs","old_string":"x"}"#, "changes a.rs"),
-            ("look a", r#"{"path":"a"}"#, r#"look a {"path":"a"}"#),
+            ("look a", r#"{"path":"a"}"#, "look a path: a"),
+            ("Grep", r#"{"pattern":"fn main","path":"src","-n":true}"#, "searches src for fn main"),
+            ("Glob", r#"{"pattern":"**/*.rs"}"#, "searches for **/*.rs"),
+            ("TodoWrite", r#"{"todos":[],"note":"x"}"#, "TodoWrite todos: [], note: x"),
             ("web_search", "moons", "web_search moons"),
         ] {
             assert_eq!(describe_call(name, arguments), expected);

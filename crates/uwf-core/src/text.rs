@@ -6,6 +6,15 @@ pub use json_cas::text::ellipsize;
 
 use crate::escapes::without_escapes;
 
+/// A text of at most this many characters. A longer one ends after a word, if one ends in its last third, and has an ellipsis.
+pub fn ellipsize_words(text: &str, most: usize) -> Cow<'_, str> {
+    let Some((end, _)) = text.char_indices().nth(most) else { return Cow::Borrowed(text) };
+    let kept = &text[..end];
+    let whole = if text[end..].starts_with(char::is_whitespace) { Some(end) } else { kept.rfind(char::is_whitespace) };
+    let kept = whole.filter(|at| *at * 3 >= end * 2).map_or(kept, |at| &kept[..at]);
+    Cow::Owned(format!("{}…", kept.trim_end_matches([' ', ',', ';', ':'])))
+}
+
 /// A text in one line, without escape sequences: white space and control characters become single spaces, and symbols that reorder a line
 /// are replaced.
 #[must_use]

@@ -32,8 +32,8 @@ function times() {
 /** Points in time in the reader's own time zone. */
 function ownTimes() {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-  for (const time of document.querySelectorAll('time[data-ms]:not([title])')) {
-    const own = format.format(Number(time.getAttribute('data-ms')));
+  for (const time of document.querySelectorAll('time[datetime]:not([title])')) {
+    const own = format.format(new Date(time.getAttribute('datetime') ?? 0));
     if (time.textContent !== own) time.textContent = own;
   }
 }

@@ -11,6 +11,13 @@ const ACTIONS = [
   ['Kill', 'kill', 'End these threads? Their steps are kept.'],
 ];
 
+/** Selects a row, or no longer. @param {Element} row @param {boolean} [isOn] */
+export function mark(row, isOn) {
+  const isSelected = row.toggleAttribute('data-selected', isOn);
+  const box = row.querySelector('.select');
+  if (box instanceof HTMLInputElement) box.checked = isSelected;
+}
+
 /** Shows the actions for these rows, or removes them if there are none. @param {HTMLElement[]} rows */
 export function offer(rows) {
   document.getElementById('bulk')?.remove();
@@ -24,6 +31,7 @@ export function offer(rows) {
   for (const [label, action, asks] of ACTIONS) {
     const button = document.createElement('button');
     button.textContent = label;
+    if (asks) button.className = 'danger';
     button.onclick = () => {
       const set = action === 'label' ? prompt('A label for these threads, KEY=VALUE') : undefined;
       if (set !== null && (!asks || confirm(asks))) act(rows, action, label, set);
@@ -46,7 +54,7 @@ async function act(rows, action, label, set) {
     const answer = await fetch(`${prefix}/api/threads/${thread}/${action}`, { method: 'POST', headers, body }).catch(() => null);
     if (answer?.ok) {
       done += 1;
-      row.removeAttribute('data-selected');
+      mark(row, false);
     } else {
       const why = await answer?.json().catch(() => null);
       refused.push(`…${thread?.slice(-5)}: ${why?.error?.message ?? 'the server does not respond'}`);

@@ -20,6 +20,16 @@ export function editor() {
     clearTimeout(timer);
     timer = setTimeout(() => check(form), PAUSE);
   });
+  const lines = document.getElementById('lines');
+  /** Numbers the lines, and keeps the numbers beside them. */
+  const number = () => {
+    if (!lines) return;
+    lines.textContent = text.value.split('\n').map((_, at) => at + 1).join('\n') + '\n';
+    lines.scrollTop = text.scrollTop;
+  };
+  text.addEventListener('input', number);
+  text.addEventListener('scroll', number);
+  number();
   text.addEventListener('keydown', (event) => indented(text, event));
   form.addEventListener('submit', () => (isChanged = false));
   form.addEventListener('click', (event) => goTo(text, event));
@@ -35,7 +45,15 @@ async function check(form) {
     const answer = await fetch(form.action, { method: 'POST', body, signal: asked.signal, headers: { accept: 'text/html' } });
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('checked');
     const shown = document.getElementById('checked');
-    if (fresh && shown) patch(shown, fresh);
+    if (!fresh || !shown) return;
+    const graph = shown.querySelector('svg');
+    // A text with errors has no graph. The last one stays, so that the page does not jump.
+    if (graph && !fresh.querySelector('svg')) {
+      const last = /** @type {Element} */ (graph.cloneNode(true));
+      last.classList.add('stale');
+      fresh.append(last);
+    }
+    patch(shown, fresh);
   } catch (error) {
     if (!(error instanceof DOMException)) say('The server does not respond. Your text is still here.');
   }

@@ -1,5 +1,5 @@
 // Keys. Rows are [data-row], opened by what is [data-open] in them. What has data-key="a" is pressed by the key a, in the current row first.
-import { offer } from './bulk.js';
+import { mark, offer } from './bulk.js';
 import { toggle } from './live.js';
 import { say } from './say.js';
 
@@ -51,6 +51,11 @@ const go = (path, at = base) => location.assign(at + path);
 
 export function keys() {
   document.addEventListener('keydown', pressed);
+  document.addEventListener('change', ({ target }) => {
+    if (target instanceof HTMLInputElement && target.matches('.select')) select(target.closest('[data-row]'));
+  });
+  document.addEventListener('patched', boxes);
+  boxes();
   for (const it of every('#keys-button,button[data-copy]')) {
     it.hidden = false;
     it.onclick = () => (it.dataset.copy ? copy(it) : help());
@@ -97,8 +102,13 @@ function open() {
   find('[data-open]', current() ?? main)?.click();
 }
 
-function select() {
-  current()?.toggleAttribute('data-selected');
+function boxes() {
+  for (const box of every('.select')) box.hidden = false;
+}
+
+/** @param {Element | null | undefined} [row] */
+function select(row = current()) {
+  if (row) mark(row);
   say(`${selected().length} selected`);
   offer(selected());
 }
@@ -127,7 +137,7 @@ async function copy(it = current() ?? main) {
 
 function back() {
   const all = selected();
-  for (const row of all) row.removeAttribute('data-selected');
+  for (const row of all) mark(row, false);
   offer([]);
   if (!all.length && location.pathname !== base + '/') history.length > 1 ? history.back() : go('/');
 }

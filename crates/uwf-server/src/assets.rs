@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     /// Bytes of all scripts together.
-    const MAX_SCRIPTS: usize = 21_500;
+    const MAX_SCRIPTS: usize = 22_500;
 
     #[test]
     fn scripts_stay_small() {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// Bytes of all style sheets together, as sent and before compression.
-    const MAX_STYLES: (usize, usize) = (10 << 10, 44 << 10);
+    const MAX_STYLES: (usize, usize) = (11 << 10, 46 << 10);
 
     #[test]
     fn styles_stay_small() {

@@ -58,6 +58,9 @@ pub(crate) struct InboxRow {
     pub(crate) thread: String,
     head: String,
     changed_at: Option<u64>,
+    /// Whether the limit that it has reached ends by itself. It is below those that need a person.
+    #[serde(default)]
+    is_limit_ending: bool,
     /// HTML of its line.
     pub(crate) line: String,
     /// HTML of its actions; empty if it has none.
@@ -78,6 +81,7 @@ impl InboxRow {
             thread: row.thread.to_string(),
             head: row.head.to_string(),
             changed_at: row.changed_at,
+            is_limit_ending: row.state == ThreadState::Limited && row.until.is_some(),
             line: line.0,
             actions: actions.0,
             machine: None,
@@ -100,7 +104,11 @@ impl InboxRow {
             if actions.is_empty() { "" } else { " acts" },
             if machine.is_some() { " far" } else { "" }
         );
-        let inside = html! { (PreEscaped(line)) (PreEscaped(actions)) };
+        let inside = html! {
+            // A script shows it.
+            input.select type="checkbox" hidden aria-label={ "Select thread " (thread) };
+            (PreEscaped(line)) (PreEscaped(actions))
+        };
         html! {
             @match machine {
                 None => li #{"t-" (thread)} class=(class) data-row=(thread) data-head=(head) tabindex="-1" { (inside) },
@@ -141,7 +149,7 @@ impl DrawnInbox {
                     is_old: !is_current,
                     ..row
                 }));
-                own.sort_by_key(|row| Reverse(row.changed_at));
+                own.sort_by_key(|row| (row.is_limit_ending, Reverse(row.changed_at)));
             }
         }
         self

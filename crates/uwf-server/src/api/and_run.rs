@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use json_cas::NodeHash;
 use serde_json::{Value, json};
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
+use uwf_engine::root::home::Home;
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::show;
 
 use super::yes_or_no::yes_or_no;
 use crate::app::AppState;
@@ -34,7 +37,8 @@ pub(super) fn is_asked(action: &str, fields: &RequestFields) -> Result<bool, Htt
     Ok(is_possible(action) && yes_or_no(fields, RUN)?.unwrap_or(false))
 }
 
-/// Makes a change and then runs the thread, unless the change fails or ends the thread. Its report has the report of the run as `run`. A
+/// Makes a change and then runs the thread, unless the change fails or ends the thread. For a branch or a child thread, the thread that plays
+/// it runs. Its report has the report of the run as `run`. A
 /// change that takes longer than `wait` continues by itself, and so does the run after it.
 pub(super) async fn change_and_run(
     app: &AppState,
@@ -48,9 +52,10 @@ pub(super) async fn change_and_run(
         let done = changes::run(&own, ChangeCommand { wait: None, ..change }).await?;
         let ChangeOutcome::Reported(0, mut report) = done else { return Ok(done) };
         // A fork reports the new thread.
-        let thread = report["thread"].as_str().and_then(|id| id.parse().ok()).unwrap_or(thread);
-        if report["done"] != true {
-            report[RUN] = run(&own, &thread, None).await;
+        let changed = report["thread"].as_str().and_then(|id| id.parse().ok()).unwrap_or(thread);
+        let next = own.read(move |home| Ok(to_run(home, &changed))).await?;
+        if let Some(next) = next {
+            report[RUN] = run(&own, &next, None).await;
         }
         Ok(ChangeOutcome::Reported(0, report))
     });
@@ -62,6 +67,20 @@ pub(super) async fn change_and_run(
             Err(_) => Ok(ChangeOutcome::GoesOn),
         },
     }
+}
+
+/// The thread to run after a change of `thread`: the outermost one that plays it, unless that is running. `None` if nothing is left to run.
+fn to_run(home: &Home, thread: &ThreadId) -> Option<ThreadId> {
+    let changed = show::show(home, thread).ok()?;
+    let mut top = changed.clone();
+    for _ in 0..MAX_GENERATIONS {
+        let parent = top.parent_thread.as_ref().filter(|_| top.left_by.is_none());
+        let above = parent.and_then(|parent| show::show(home, parent).ok()).filter(|above| !above.done);
+        let Some(above) = above else { break };
+        top = above;
+    }
+    let chosen = if top.state == ThreadState::Running { changed } else { top };
+    (!chosen.done).then_some(chosen.thread)
 }
 
 /// Runs a thread, like [`begin`]. With `expected`, nothing happens unless this is the thread's head.

@@ -408,8 +408,8 @@ fn of_action(action: &ApiAction, commands: &CommandLine, generator: &mut SchemaG
         _ => {}
     }
     if and_run::is_possible(action.name) {
-        let run = "Whether the thread runs afterwards, until it is done, waiting, stuck or at a limit. Then `run` of the answer is the report \
-                   of the run, or null if it continues.";
+        let run = "Whether the thread, or the one above that plays it, runs afterwards, until it is done, waiting, stuck or at a limit. Then \
+                   `run` of the answer is the report of the run, or null if it continues.";
         properties.insert(and_run::RUN.to_owned(), json!({ "type": "boolean", "default": false, "description": run }));
     }
     let body = json!({ "type": "object", "properties": properties, "required": required });

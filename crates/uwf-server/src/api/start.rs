@@ -39,7 +39,7 @@ pub(super) const OPTIONS: [&str; 8] = ["id", "cwd", AGENT, LABEL, "max-steps", "
 pub(super) const AGENT: &str = "agent";
 
 /// The option that a field `label.KEY` sets as well.
-pub(super) const LABEL: &str = "label";
+pub(crate) const LABEL: &str = "label";
 
 /// Fields that are not options of the same name.
 const OWN: [&str; 6] = ["workflow", "prompt", INPUT, "worktree", STRICT_LIMITS, RUN];

@@ -14,7 +14,7 @@ use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
-use uwf_engine::root::ids;
+use uwf_engine::root::{ids, registry};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::BranchCounts;
 
@@ -105,13 +105,18 @@ async fn page(
         }
         _ => own,
     };
+    let workflows = match inbox.is_filtered {
+        true => app.read(|home| Ok(registry::read(home)?.into_keys().collect())).await?,
+        false => Vec::new(),
+    };
     let body = html! {
         div.title-row {
             h1 { "Threads" }
+            @if !app.is_read_only() { a.button href="/workflows" { "Start a thread" } }
             button #notify.quiet type="button" hidden { "Notify me" }
             (chips(&inbox, &query, &views))
         }
-        @if inbox.is_filtered { (filtered(&inbox, &query, &views)) } @else {
+        @if inbox.is_filtered { (filtered(&inbox, &query, &views, &workflows)) } @else {
             @if inbox.is_empty() { (nothing()) }
             (sections(&inbox, seen.is_some()))
         }
@@ -233,7 +238,7 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
     html! { @if all > shown { p { a href={"/?state=" (encoded(states))} { "All " (parts::grouped(all)) } } } }
 }
 
-fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews) -> Markup {
+fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews, workflows: &[String]) -> Markup {
     let last = inbox.needs.iter().rfind(|row| row.machine.is_none()).filter(|_| inbox.has_more);
     let filter::ThreadListQuery { state, outcome, workflow, role, label, q, .. } = query;
     let is_filtered = [outcome, workflow, role, label, q].iter().any(|value| !value.is_empty());
@@ -246,6 +251,7 @@ fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedVi
             @if state.is_empty() { input type="hidden" name="all" value="1"; }
             (field("q", "Text", q)) (field("workflow", "Workflow", workflow)) (field("role", "Last role", role))
             (field("outcome", "Outcome", outcome)) (field("label", "Label", label))
+            datalist id=(WORKFLOWS) { @for name in workflows { option value=(name) {} } }
             button { "Filter" }
         }
         (views.form(query))
@@ -260,8 +266,12 @@ fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedVi
     }
 }
 
+/// The id of the names of workflows that the filter offers.
+const WORKFLOWS: &str = "workflow-names";
+
 fn field(name: &str, label: &str, value: &str) -> Markup {
-    html! { label { (label) " " input name=(name) value=(value) size="14"; } }
+    let list = (name == "workflow").then_some(WORKFLOWS);
+    html! { label { (label) " " input name=(name) value=(value) size="14" list=[list]; } }
 }
 
 fn row_actions(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
@@ -280,7 +290,7 @@ fn line(item: &InboxThread) -> Markup {
     let task = item.overview.as_ref().map(|overview| {
         // The task of a part is the task of its parent, with sections about the part.
         let own = overview.task.split("\n# ").next().filter(|own| is_part && !own.trim().is_empty());
-        text::ellipsize(&in_one_line(own.unwrap_or(&overview.task)), TASK).into_owned()
+        text::ellipsize_words(&in_one_line(own.unwrap_or(&overview.task)), TASK).into_owned()
     });
     let task = task.filter(|task| !task.is_empty());
     let role = item.overview.as_ref().and_then(|overview| overview.role.clone()).filter(|role| role != END);
@@ -342,15 +352,14 @@ fn reason(item: &InboxThread) -> Markup {
         }
         _ => None,
     };
-    // A page needs no command.
-    let plain = |why: &str| text::one_line(why.split(": uwf ").next().unwrap_or(why));
+    let plain = |why: &str| text::one_line(parts::without_command(why));
     let why = question.or_else(|| item.named.row.why.as_deref().map(plain));
     let branch = item.asking.as_ref().and_then(|asking| asking.path.as_deref());
     html! {
         @if let Some(why) = why {
             span.why title=(why) {
                 @if let Some(branch) = branch { b { (text::ellipsize(branch, TASK)) } ": " }
-                (parts::ticks(&text::ellipsize(&why, WHY)))
+                (parts::engine_text(&text::ellipsize_words(&why, WHY)))
             }
         }
     }

@@ -97,6 +97,8 @@ impl DashboardPage {
                     button #live.quiet type="button" hidden title="Follow changes (.)" { "live" }
                 }
                 button #keys-button.quiet type="button" hidden title="Keys (?)" { "keys" }
+                // The gateway's own, also on a page of a machine.
+                form.log-out method="post" action="/logout" data-outside { button.quiet { "Log out" } }
             }
             main #main data-live=[live] data-read-only=[read_only.then_some("true")] tabindex="-1" { (PreEscaped(body)) }
             div #notice role="status" aria-live="polite" {}

@@ -6,6 +6,7 @@ use uwf_core::text;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::settings::limit::{self, LimitReport};
+use uwf_engine::verbs::step::newest_attempt;
 use uwf_engine::views::branches;
 use uwf_engine::views::thread_now::ThreadNow;
 
@@ -14,6 +15,7 @@ use super::parts;
 use super::values;
 use crate::api::answer::{self, QuestionWithSchema};
 use crate::app::AppState;
+use crate::command_line::{WAIT_OPTION, json_name};
 use crate::markdown::markdown;
 
 /// Bytes shown of a goal or a text that a person decides about.
@@ -23,12 +25,34 @@ const SHOWN: usize = 8 << 10;
 pub(super) enum OpenRequest {
     /// An answer to a question, or the output of the role.
     Answer(Box<QuestionWithSchema>),
-    /// An answer to a child thread, with its path if it is a branch.
-    Child(ThreadId, Option<String>),
+    /// An answer to a child thread.
+    Child(Box<ChildQuestion>),
     /// A higher limit.
     Lift(Box<LimitReport>),
-    /// Another attempt by one of these agents.
-    Retry(Vec<String>),
+    /// Another attempt.
+    Retry {
+        /// The agents to choose from.
+        agents: Vec<String>,
+        /// Whether the thread has reached a limit that ends by itself.
+        is_limit_ending: bool,
+    },
+}
+
+/// The question of a child thread.
+pub(super) struct ChildQuestion {
+    form: QuestionWithSchema,
+    /// Its path if it is a branch.
+    path: Option<String>,
+    /// The newest attempt at its head.
+    attempt: Option<String>,
+}
+
+impl ChildQuestion {
+    fn read(now: &ThreadNow<'_>, form: QuestionWithSchema) -> ChildQuestion {
+        let (home, thread) = (now.thread.home(), &form.asked.thread);
+        let attempt = newest_attempt::at_head(home, thread, form.asked.head).ok().map(|newest| newest.to_string());
+        ChildQuestion { path: branches::path(home, thread), attempt, form }
+    }
 }
 
 impl OpenRequest {
@@ -40,17 +64,12 @@ impl OpenRequest {
                 let form = answer::form(now).ok()?;
                 Some(match form.asked.thread == now.thread.id {
                     true => OpenRequest::Answer(Box::new(form)),
-                    false => {
-                        let path = branches::path(now.thread.home(), &form.asked.thread);
-                        OpenRequest::Child(form.asked.thread, path)
-                    }
+                    false => OpenRequest::Child(Box::new(ChildQuestion::read(now, form))),
                 })
             }
-            ThreadState::Limited if now.continues_at().is_some() => {
-                Some(OpenRequest::Retry(config.agents.keys().cloned().collect()))
-            }
+            ThreadState::Limited if now.continues_at().is_some() => Some(OpenRequest::retry(config, true)),
             ThreadState::Limited => limit::to_lift(now).map(|limits| OpenRequest::Lift(Box::new(limits))),
-            ThreadState::Stuck => Some(OpenRequest::Retry(config.agents.keys().cloned().collect())),
+            ThreadState::Stuck => Some(OpenRequest::retry(config, false)),
             ThreadState::Active
             | ThreadState::Running
             | ThreadState::Paused
@@ -58,6 +77,10 @@ impl OpenRequest {
             | ThreadState::Killed
             | ThreadState::Corrupt => None,
         }
+    }
+
+    fn retry(config: &UwfConfig, is_limit_ending: bool) -> OpenRequest {
+        OpenRequest::Retry { agents: config.agents.keys().cloned().collect(), is_limit_ending }
     }
 
     /// Whether a person decides about the work of other roles.
@@ -69,24 +92,28 @@ impl OpenRequest {
     pub(super) fn action(&self, app: &AppState, about: FormSubject<'_>, key: &'static str, files: &Markup) -> Markup {
         let retry = ActionButton::new("retry", "Retry and run", key).and_run("Retry without running", "Retrying");
         match self {
-            OpenRequest::Answer(form) => {
-                let asked = form.asked.question.as_ref();
-                let (text, options) =
-                    (asked.map(|question| question.text.as_str()), asked.map(|question| &*question.options));
-                let question = forms::FormQuestion { text, options: options.unwrap_or_default(), schema: &form.schema };
-                html! { (context(form, files)) (forms::answer(app, about, &question)) }
-            }
-            OpenRequest::Child(child, path) => html! {
-                p {
-                    a href={"/threads/" (child)} {
-                        @match path { Some(path) => (path), None => { "Child thread " (parts::short_id(child.as_str())) } }
+            OpenRequest::Answer(form) => question(app, about, form, files),
+            OpenRequest::Child(child) => {
+                let ChildQuestion { form, path, attempt } = &**child;
+                let (thread, back) = (&form.asked.thread, format!("/threads/{}", about.thread));
+                let of_child =
+                    FormSubject { thread, head: form.asked.head, attempt: attempt.as_deref(), back: Some(&back) };
+                html! {
+                    p {
+                        a href={"/threads/" (thread)} {
+                            @match path { Some(path) => (path), None => { "Child thread " (parts::short_id(thread.as_str())) } }
+                        }
+                        " needs your answer."
                     }
-                    " needs your answer."
+                    (question(app, of_child, form, &html! {}))
                 }
-            },
+            }
             OpenRequest::Lift(limits) => html! { div.actions { (lift(app, about, limits)) } },
-            OpenRequest::Retry(agents) => html! {
-                div.actions { (forms::form(app, about, &retry, &agent_choice(agents, about.thread.as_str()))) }
+            OpenRequest::Retry { agents, is_limit_ending } => html! {
+                div.actions {
+                    (forms::form(app, about, &retry, &agent_choice(agents, about.thread.as_str())))
+                    @if *is_limit_ending { (at_end_of_limit(app, about)) }
+                }
             },
         }
     }
@@ -94,11 +121,29 @@ impl OpenRequest {
     /// Name of the action in a list.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            OpenRequest::Answer(_) | OpenRequest::Child(..) => "Answer",
-            OpenRequest::Lift(_) => "Lift the limit",
-            OpenRequest::Retry(_) => "Retry",
+            OpenRequest::Answer(_) | OpenRequest::Child(_) => "Answer",
+            OpenRequest::Lift(_) => "Raise the limit",
+            OpenRequest::Retry { .. } => "Retry",
         }
     }
+}
+
+/// The form of a question, below what it is about.
+fn question(app: &AppState, about: FormSubject<'_>, form: &QuestionWithSchema, files: &Markup) -> Markup {
+    let asked = form.asked.question.as_ref();
+    let (text, options) = (asked.map(|question| question.text.as_str()), asked.map(|question| &*question.options));
+    let question = forms::FormQuestion { text, options: options.unwrap_or_default(), schema: &form.schema };
+    html! { (context(form, files)) (forms::answer(app, about, &question)) }
+}
+
+/// A run that waits until a usage limit has ended.
+fn at_end_of_limit(app: &AppState, about: FormSubject<'_>) -> Markup {
+    let button = ActionButton {
+        done: "Waiting for the end of the limit",
+        ..ActionButton::new("run", "Run when the limit ends", "")
+    };
+    let waits = html! { input type="hidden" name=(json_name(WAIT_OPTION)) value="true"; };
+    forms::form(app, about, &button, &waits)
 }
 
 /// The role's goal, the newest step and the changed files, which the person decides about.
@@ -176,7 +221,7 @@ fn lift(app: &AppState, about: FormSubject<'_>, limits: &LimitReport) -> Markup 
             details.optional { summary { "Other limits" } div.fields { @for field in &others { (field.input(false)) } } }
         }
     };
-    let button = ActionButton::new("limit", "Lift and run", "").and_run("Lift without running", "Lifted");
+    let button = ActionButton::new("limit", "Raise and run", "").and_run("Raise without running", "Raised");
     forms::form(app, about, &button, &fields)
 }
 

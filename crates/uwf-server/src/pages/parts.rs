@@ -27,10 +27,49 @@ pub(crate) fn ticks(text: &str) -> Markup {
     }
 }
 
+/// A reason without the command at its end: a page has a button for it.
+pub(crate) fn without_command(why: &str) -> &str {
+    why.split(": uwf ").next().unwrap_or(why)
+}
+
+/// Bytes of a point in time in a message: `2026-11-30 17:00:00`.
+const TIME: usize = 19;
+
+/// The end of a point in time in a message.
+const ZONE: &str = " UTC";
+
+/// A text of the engine: backticks mark code, and a browser shows points in time in the time zone of its reader.
+pub(crate) fn engine_text(text: &str) -> Markup {
+    let (mut times, mut done) = (Vec::new(), 0);
+    for (end, _) in text.match_indices(ZONE) {
+        let begin = end.saturating_sub(TIME);
+        let Some(time) = text.get(begin..end).filter(|time| begin >= done && is_time(time)) else { continue };
+        times.push((&text[done..begin], time));
+        done = end + ZONE.len();
+    }
+    html! {
+        @for (before, moment) in times {
+            (ticks(before)) time datetime={ (moment.replacen(' ', "T", 1)) "Z" } { (moment) (ZONE) }
+        }
+        (ticks(&text[done..]))
+    }
+}
+
+/// Whether a text is a point in time, as [`view::time`] writes it.
+fn is_time(text: &str) -> bool {
+    let is_fitting = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        10 => byte == b' ',
+        13 | 16 => byte == b':',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() == TIME && text.bytes().enumerate().all(is_fitting)
+}
+
 /// A message of the engine as a sentence with its code. Each line of it, such as the failures of several branches, stays a line.
 pub(crate) fn message(text: &str) -> Markup {
     let text = sentence(text);
-    html! { @for (at, line) in text.lines().enumerate() { @if at > 0 { br; } (ticks(line)) } }
+    html! { @for (at, line) in text.lines().enumerate() { @if at > 0 { br; } (engine_text(line)) } }
 }
 
 /// A word at the beginning of a sentence.
@@ -148,4 +187,21 @@ pub(crate) fn many(count: usize, one: &str) -> String {
 /// The same with an irregular plural.
 pub(crate) fn many_of(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_in_messages_are_those_of_the_reader() {
+        let drawn = |text| engine_text(text).into_string();
+        assert_eq!(
+            drawn("`a` waits until 2026-11-30 17:00:00 UTC, then `b`"),
+            "<code>a</code> waits until <time datetime=\"2026-11-30T17:00:00Z\">2026-11-30 17:00:00 UTC</time>, then <code>b</code>"
+        );
+        for plain in ["at 17:00 UTC", " UTC", "2026-11-30 17:00:0x UTC", "zweitausend öäü UTC"] {
+            assert_eq!(drawn(plain), plain);
+        }
+    }
 }

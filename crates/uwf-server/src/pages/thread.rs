@@ -207,16 +207,18 @@ fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup
 fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView, files: &Markup) -> Markup {
     let status = &shown.status;
     // The form already shows the question.
-    let has_form = matches!(shown.need, Some(OpenRequest::Answer(_)));
-    let why = status.why.as_deref().filter(|_| !has_form).map(parts::message);
+    let has_form = matches!(shown.need, Some(OpenRequest::Answer(_) | OpenRequest::Child(_)));
+    let why = status.why.as_deref().filter(|_| !has_form).map(|why| parts::message(parts::without_command(why)));
     let role = status.at_role.as_deref().map(|role| format!(" at {role}")).unwrap_or_default();
     let since = status.since.filter(|_| status.state != ThreadState::Running);
+    let can_act = shown.need.is_some() && !app.is_read_only();
     html! {
         @if matches!(status.state, ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Paused | ThreadState::Corrupt) {
             section #needs .note data-state=(status.state.name()) {
                 h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { ", " (parts::ago(since)) } } }
                 @if let Some(why) = why { p { (why) } }
-                @if !status.hints.is_empty() { ul { @for hint in &status.hints { li { (parts::message(hint)) } } } }
+                @let hints: Vec<&String> = status.hints.iter().filter(|hint| !(can_act && is_button(hint))).collect();
+                @if !hints.is_empty() { ul { @for hint in hints { li { (parts::message(hint)) } } } }
                 @if let Some(need) = &shown.need { (need.action(app, about, "s", files)) }
             }
         }
@@ -239,6 +241,13 @@ fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView, files: &Mar
             }
         }
     }
+}
+
+/// Whether a hint begins with a command for which the page has a button.
+fn is_button(hint: &str) -> bool {
+    let command = hint.strip_prefix("`uwf ").unwrap_or_default();
+    let buttons = ["run ", "thread retry ", "thread step ", "thread answer ", "thread limit ", "thread resume "];
+    buttons.iter().any(|button| command.starts_with(button))
 }
 
 /// The graph, with time, tokens and money of each role.

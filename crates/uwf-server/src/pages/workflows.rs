@@ -150,6 +150,7 @@ fn table(app: &AppState, rows: &[WorkflowTableRow]) -> Markup {
                     th.number scope="col" { "Roles" }
                     th.number scope="col" { "Versions" }
                     th scope="col" { "Threads" }
+                    th.number scope="col" { "Succeeded" }
                     th scope="col" { "Last used" }
                     @if !app.is_read_only() { th scope="col" { span.hidden { "Start" } } }
                 }
@@ -179,6 +180,7 @@ fn line(app: &AppState, row: &WorkflowTableRow) -> Markup {
             td.number data-label="Roles" { (row.roles) }
             td.number data-label="Versions" { (row.versions.max(1)) }
             td data-label="Threads" { (row.used.words(Some(name))) }
+            td.number data-label="Succeeded" { (row.used.success()) }
             td data-label="Last used" { (row.used.last()) }
             @if !app.is_read_only() {
                 td { @if problem.is_none() { a.button href={ (path) "/start" } aria-label={ "Start " (name) } { "Start" } } }

@@ -273,11 +273,11 @@ def lifts_a_limit(browser):
     scenario = browser.scenario
     page = browser.page("/")
     row = page.locator(f"#t-{scenario['thread']}")
-    row.locator("summary", has_text="Lift").click()
+    row.locator("summary", has_text="Raise").click()
     assert row.locator("input[name=steps]").input_value() == "3"
     assert row.locator("input[name=tokens]").input_value() == ""
     row.locator("input[name=steps]").fill("9")
-    row.get_by_role("button", name="Lift and run").click()
+    row.get_by_role("button", name="Raise and run").click()
     until("it waits for the editor", lambda: page.locator(f"#t-{scenario['thread']} .state").inner_text() == "waiting")
 
 
@@ -295,11 +295,16 @@ def acts_on_several(browser):
     """Selected rows are paused together, and one that refuses is named."""
     scenario = browser.scenario
     page = browser.page("/?all=1")
-    for row in [scenario["active"], scenario["done"]]:
-        page.locator(f"#t-{row}").focus()
-        page.keyboard.press("x")
+    page.locator(f"#t-{scenario['active']}").focus()
+    page.keyboard.press("x")
+    box = page.locator(f"#t-{scenario['done']} .select")
+    box.check()
     bar = page.locator("#bulk")
     assert "2 selected" in bar.inner_text()
+    box.uncheck()
+    assert "1 selected" in bar.inner_text()
+    box.check()
+    assert page.locator(f"#t-{scenario['active']} .select").is_checked(), "a key checks the box, too"
     bar.get_by_role("button", name="Pause").click()
     until("it says what was done", lambda: "1 of 2 done" in page.inner_text("#notice"))
     assert scenario["done"][-5:] in page.inner_text("#notice")
@@ -369,6 +374,9 @@ def edits(browser):
         assert "error" in page.locator("#verdict").inner_text()
         text = page.locator("textarea")
         if mode != "noscript":
+            assert page.locator("#checked svg.stale").is_visible(), "the last graph stays"
+            numbers = page.locator("#lines").inner_text().split()
+            assert len(numbers) == broken.count("\n") + 1 and numbers[-1] == str(len(numbers)), numbers
             line = int(page.locator("#checked [data-line]").first.get_attribute("data-line"))
             page.locator("#checked [data-line]").first.click()
             at = text.evaluate("(it) => it.value.slice(0, it.selectionStart).split('\\n').length")

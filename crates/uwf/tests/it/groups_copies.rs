@@ -1,6 +1,7 @@
 //! Groups of copies: the same task several times, and the best result.
 
 use serde_json::{Value, json};
+use uwf_testing::processes::until;
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
@@ -9,6 +10,7 @@ use crate::fixtures::group_in_repository::thread_of;
 use crate::fixtures::group_runs::{prompt, runs};
 use crate::fixtures::mcp_client::Client;
 use crate::home;
+use crate::serve_actions;
 
 /// Three drafts, and a judge that picks one.
 const DRAFTS: &str = "name: best-of
@@ -112,6 +114,31 @@ fn expression_picks_without_a_model() {
     let ran = home.uwf(&["run", "best-of", "-p", "Write."]);
     assert_eq!(ran.code, Some(65), "{}", ran.transcript());
     assert!(ran.stderr.contains("names no copy"), "{}", ran.stderr);
+}
+
+/// The value of a hidden field in a form.
+fn hidden<'p>(form: &'p str, name: &str) -> &'p str {
+    let value = form.split(&format!("name=\"{name}\" value=\"")).nth(1).and_then(|rest| rest.split('"').next());
+    value.unwrap_or_else(|| panic!("no {name} in {form}"))
+}
+
+#[test]
+fn answer_on_the_page_of_its_thread() {
+    let home = drafts(&DRAFTS.replace("    pick: judge\n", ""));
+    let thread = thread_of(&home.uwf(&["run", "best-of", "-p", "Write."]));
+    let server = TestServer::start(&home, &[]);
+    let path = format!("/threads/{thread}");
+    let page = server.page(&path).body;
+    assert!(page.contains("Draft 2.") && !page.contains("uwf thread answer"), "{page}");
+    let form =
+        page.split("<form ").find(|form| form.contains("/answer\"")).unwrap_or_else(|| panic!("no form: {page}"));
+    let action = form.split("action=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    assert!(!action.contains(&thread), "it is the branch that is answered: {form}");
+    let fields = ["expectedHead", "expectedAttempt", "back"].map(|name| format!("{name}={}", hidden(form, name)));
+    let answered = serve_actions::form(&server, action, &format!("{}&run=true&output.winner=2", fields.join("&")));
+    assert_eq!((answered.status, answered.header("location")), (303, Some(&*path)), "{}", answered.body);
+    until("the whole thread has run", || home.json(&["thread", "show", &thread])["state"] == "completed");
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('drafts').winner"]), json!(2));
 }
 
 #[test]

@@ -69,8 +69,7 @@ fn first_look() -> Value {
 #[test]
 fn hung_provider_leaves_completed_turns() {
     let server = hanging_in_round_2();
-    let (home, thread) =
-        with_model(&server, "{ command: uwf-react, config: { idleTimeout: 300ms, totalTimeout: 1s } }");
+    let (home, thread) = with_model(&server, "{ command: uwf-react, config: { idleTimeout: 1s, totalTimeout: 3s } }");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
     let attempt = kept(&home, &thread);
     assert_eq!((&attempt["type"], &attempt["source"]), (&json!("attempt"), &json!("wire")));
@@ -150,8 +149,9 @@ fn stalled_completion_becomes_partial_turn() {
         .chunks(["The answer ", "is that", " nothing"])
         .stalling_after(3)
         .repeated()]);
+    // No second try, whose end could come before its text.
     let (home, thread) =
-        with_model(&server, "{ command: uwf-llm, config: { structured: text, idleTimeout: 300ms, totalTimeout: 1s } }");
+        with_model(&server, "{ command: uwf-llm, config: { structured: text, idleTimeout: 2s, totalTimeout: 2s } }");
     assert_eq!(home.uwf(&["thread", "step", &thread]).code, Some(40));
     let attempt = kept(&home, &thread);
     assert_eq!(told(&attempt), json!([["The answer is that", []]]));

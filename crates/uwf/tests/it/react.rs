@@ -293,7 +293,7 @@ fn hung_provider_exits_40_and_keeps_finished_work() {
         ScriptedAnswer::text("First I look.").and_call("shell_exec", json!({ "command": "echo seen" })),
         ScriptedAnswer::text("never").after(Duration::from_mins(1)).repeated(),
     ]);
-    let home = with_model(&server, "idleTimeout: 300ms, totalTimeout: 1s");
+    let home = with_model(&server, "idleTimeout: 1s, totalTimeout: 3s");
     let thread = counting(&home);
     let begun = Instant::now();
     let ran = home.uwf(&["thread", "step", &thread]);
@@ -311,7 +311,7 @@ fn hung_provider_exits_40_and_keeps_finished_work() {
 fn cut_stream_keeps_received_text() {
     let cut = || ScriptedAnswer::text("").chunks(["The answer ", "is that", " nothing"]).cut_after(3);
     let server = LlmServer::start([cut().repeated()]);
-    let home = with_model(&server, "totalTimeout: 1s");
+    let home = with_model(&server, "totalTimeout: 3s");
     let thread = counting(&home);
     let ran = home.uwf(&["thread", "step", &thread]);
     assert_eq!(ran.code, Some(40), "{}", ran.transcript());

@@ -104,10 +104,11 @@ fn the_list_tells_how_much_workflows_are_used() {
     let page = server.page("/workflows").body;
     let row = |id: &str| words(between(&page, &format!("<tr id=\"{id}\""), "</tr>"));
     assert!(
-        row("workflow-count-rounds").starts_with("count-rounds one role that counts 1 2 1 open · 1 ended just now")
+        row("workflow-count-rounds")
+            .starts_with("count-rounds one role that counts 1 2 1 open · 1 ended 100 % just now")
     );
-    assert_eq!(row("workflow-review-text"), "review-text a writer and a reviewer 2 1 1 open just now Start");
-    assert_eq!(row("project-of-project"), "of-project project one role that counts 1 1 none yet never Start");
+    assert_eq!(row("workflow-review-text"), "review-text a writer and a reviewer 2 1 1 open – just now Start");
+    assert_eq!(row("project-of-project"), "of-project project one role that counts 1 1 none yet – never Start");
     let broken = row("project-broken");
     assert!(broken.contains("not valid: ") && !broken.ends_with("Start"), "{broken}");
     let nameless = words(between(&page, "Without a name", "</table>"));
@@ -132,7 +133,7 @@ fn workflow_page_shows_roles_versions_and_figures() {
     assert!(figures(&this).starts_with("worker 1 1 (50 %) "), "{}", figures(&this));
     assert!(words(&this).contains("From 1 step of 1 thread."));
     assert_eq!(
-        words(between(&page, "<section class=\"role\" id=\"role-worker\"", "<details")),
+        words(between(&page, "<details class=\"role\" id=\"fold-worker\"", "</table>")),
         "worker counts Goal Count. Output Keys of the output of worker Key Type Required Meaning n integer yes"
     );
     assert_eq!(

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use uwf_testing::bucket::BucketServer;
 use uwf_testing::processes::{of_home, until};

@@ -81,13 +81,18 @@ impl<'h> BranchFolds<'h> {
     /// Whether a thread belongs to a group, and the thread that plays the group is listed. If a group plays another one, the outermost
     /// counts.
     pub(super) fn folds(&mut self, row: &ThreadRow, family: &mut FamilyReader<'_>) -> bool {
-        let mut player = None;
+        let (mut player, is_ended) = (None, row.is_finished());
         if row.is_child {
             self.note(row, family);
-            player = self.player(row, family).filter(|player| self.folds_all || self.listed.contains(player));
+            let folds = |player: &ThreadId| {
+                self.folds_all || self.listed.contains(player) || (is_ended && self.states.contains_key(player))
+            };
+            player = self.player(row, family).filter(folds);
         }
-        // The list of its state has the row if it does not have the player.
-        if player.as_ref().is_none_or(|player| !self.folds_all && self.states.get(player) != Some(&row.state)) {
+        // The list of its state has the row if it does not have the player. What a branch ended with is a part of its player's run.
+        let has_own_row =
+            |player: &ThreadId| !self.folds_all && !is_ended && self.states.get(player) != Some(&row.state);
+        if player.as_ref().is_none_or(has_own_row) {
             *self.shown.entry(row.state).or_default() += 1;
         }
         let is_folded = player.is_some();

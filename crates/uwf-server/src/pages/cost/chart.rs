@@ -89,7 +89,11 @@ fn drawn(days: &[ChartDay], before: &SpendingTotals) -> Markup {
     let is_labelled = days.len() <= LABELLED;
     html! {
         figure.chart {
-            figcaption { b { (what) } " · " span.quiet { "The " (days.len()) " days before: " (in_words(before, has_money)) } }
+            figcaption {
+                b { (what) }
+                @if let Some(today) = days.last() { " · " span.quiet { "today so far: " (in_words(&today.spent, has_money)) } }
+                " · " span.quiet { "the " (days.len()) " days before: " (in_words(before, has_money)) }
+            }
             ol.columns aria-label=(what) {
                 @for (at, day) in days.iter().enumerate() {
                     @let is_today = at + 1 == days.len();

@@ -145,6 +145,7 @@ impl InboxView {
         let parts = [&mut needs, &mut running, &mut ready, &mut done];
         parts.into_iter().for_each(|rows| rows.retain(|named| !is_part(named)));
         done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
+        needs.sort_by_key(|named| named.row.state == ThreadState::Limited && named.row.until.is_some());
         let mut section = |mut rows: Vec<NamedThreadRow>, most: usize| {
             let count = rows.len();
             rows.truncate(most);
@@ -168,7 +169,7 @@ impl InboxThread {
     fn ask(&mut self, home: &Home, config: &UwfConfig) {
         let own = ThreadNow::read(home, &self.named.row.thread).ok();
         self.need =
-            own.and_then(|now| OpenRequest::read(&now, config)).filter(|need| !matches!(need, OpenRequest::Child(..)));
+            own.and_then(|now| OpenRequest::read(&now, config)).filter(|need| !matches!(need, OpenRequest::Child(_)));
         if self.need.is_some() {
             return;
         }

@@ -60,7 +60,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
                 @if let Some(money) = branch.spent.known_cost() { span { (money) } }
                 @if branch.spent.failed_attempts > 0 { span.warn { (parts::many(branch.spent.failed_attempts, "failed attempt")) } }
             }
-            @if let Some(why) = &branch.why { p.why.small { (parts::message(why)) } }
+            @if let Some(why) = &branch.why { p.why.small { (parts::message(parts::without_command(why))) } }
         }
     }
 }

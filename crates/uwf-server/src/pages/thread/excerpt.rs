@@ -15,13 +15,13 @@ const SHORT: usize = 40;
 /// An output on one line: short values first, then the longest text. The keys in `bad` have the colour of a failure.
 pub(super) fn excerpt(value: &Value, bad: &[String]) -> Markup {
     let Value::Object(fields) = value else {
-        return html! { (text::ellipsize(&words(value), LENGTH)) };
+        return html! { (text::ellipsize_words(&words(value), LENGTH)) };
     };
     let mut room = LENGTH;
     let mut shown = Vec::new();
     for (name, value) in in_order(fields) {
         let words = field(name, value);
-        let words = text::ellipsize(&words, room).into_owned();
+        let words = text::ellipsize_words(&words, room).into_owned();
         room = room.saturating_sub(words.chars().count());
         shown.push((words, bad.contains(name)));
         if room == 0 {
@@ -31,9 +31,10 @@ pub(super) fn excerpt(value: &Value, bad: &[String]) -> Markup {
     html! { @for (words, is_bad) in &shown { span class=[is_bad.then_some("bad")] { (words) } } }
 }
 
-/// Booleans, short values, then sentences. Missing values are left out.
+/// Booleans, short values, then sentences. Missing values and empty texts are left out.
 fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
-    let mut fields: Vec<(&String, &Value)> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
+    let is_empty = |value: &Value| value.is_null() || value == "";
+    let mut fields: Vec<(&String, &Value)> = fields.iter().filter(|(_, value)| !is_empty(value)).collect();
     fields.sort_by_key(|(_, value)| (!value.is_boolean(), is_sentence(value)));
     fields
 }

@@ -49,7 +49,7 @@ fn rows(group: &GroupStatus, axis: &TimeAxis, depth: usize, output: &dyn Fn(&Bra
 
 /// Why a branch does not continue, on one line.
 pub(super) fn why(branch: &BranchStatus) -> Markup {
-    html! { @if let Some(why) = &branch.why { span.quiet { (parts::ticks(&text::one_line(why))) } } }
+    html! { @if let Some(why) = &branch.why { span.quiet { (parts::engine_text(&text::one_line(parts::without_command(why)))) } } }
 }
 
 /// The roles and the groups that a child thread played, in the order in which they began.

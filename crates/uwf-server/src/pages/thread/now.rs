@@ -27,6 +27,7 @@ pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, group: Option<&
     let [answer, talk] =
         [OutputStream::Stdout, OutputStream::Stderr].map(|stream| printed(events, &status.thread, stream));
     let role = status.at_role.as_deref().unwrap_or("the next role");
+    let tokens: u64 = turns.iter().filter_map(|what| tokens(what)).sum();
     let left_out = turns.len().saturating_sub(TURNS);
     // Between two attempts no agent is at work.
     let wait = status.why.as_deref().filter(|_| status.until.is_some());
@@ -37,6 +38,7 @@ pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, group: Option<&
                 (parts::state(status.state, status.pausing, status.outcome.as_deref())) " " (role)
                 @if let Some(agent) = &status.agent { span.quiet { " by " (agent.short()) } }
                 @if let Some(since) = status.since { " " span.quiet data-since=(since) { (parts::duration(ids::now_ms().saturating_sub(since))) } }
+                @if tokens > 0 { " " span.small.quiet { (parts::count(tokens)) " tokens" } }
                 @if let Some(group) = group { " " a.small href="#next" { (branches::counts(group)) } }
             }
             @if let Some(wait) = wait { p.why { (parts::message(wait)) } }
@@ -51,6 +53,14 @@ pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, group: Option<&
                 p { "Child thread " a href={"/threads/" (child)} { (parts::short_id(child)) } }
             }
         }
+    }
+}
+
+/// The tokens of a turn.
+fn tokens(what: &ThreadEventKind) -> Option<u64> {
+    match what {
+        ThreadEventKind::Turn { tokens, .. } => tokens.as_ref()?.total(),
+        _ => None,
     }
 }
 
@@ -70,10 +80,23 @@ fn turn(what: &ThreadEventKind) -> Markup {
     let ThreadEventKind::Turn { text, tool_calls, done, turn, .. } = what else { return html! {} };
     html! {
         li #{"turn-" (turn)} {
-            @if !text.trim().is_empty() { div.text { (markdown(text, 3)) } }
+            @for (words, is_thought) in thoughts(text) { div.text.quiet.small[is_thought] { (markdown(words, 3)) } }
             @for call in tool_calls { (tool(call, *done)) }
         }
     }
+}
+
+/// The parts of a text, and whether each is a thought: some models write theirs between `<thinking>` and `</thinking>`.
+fn thoughts(text: &str) -> Vec<(&str, bool)> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((before, after)) = rest.split_once("<thinking>") {
+        let (thought, next) = after.split_once("</thinking>").unwrap_or((after, ""));
+        parts.extend([(before, false), (thought, true)]);
+        rest = next;
+    }
+    parts.push((rest, false));
+    parts.retain(|(words, _)| !words.trim().is_empty());
+    parts
 }
 
 fn tool(call: &EventToolCall, done: bool) -> Markup {
@@ -110,4 +133,16 @@ fn children<'e>(events: &'e [ThreadEvent], thread: &uwf_core::thread::ThreadId) 
         .collect();
     children.dedup();
     children
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_split_at_thoughts() {
+        assert_eq!(thoughts("<thinking>\nhm\n</thinking>\nYes."), [("\nhm\n", true), ("\nYes.", false)]);
+        assert_eq!(thoughts("First. <thinking>still"), [("First. ", false), ("still", true)]);
+        assert_eq!(thoughts(" "), []);
+    }
 }

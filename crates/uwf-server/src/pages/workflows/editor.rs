@@ -210,8 +210,11 @@ async fn page(app: &AppState, form: EditorForm, failure: Option<HttpFailure>) ->
             div.source {
                 label for="source" { "Workflow file (YAML)" }
                 // A browser drops a line break that comes first.
-                textarea #source .mono name=(SOURCE) rows="32" required spellcheck="false" autocomplete="off" autocapitalize="off" aria-describedby="verdict" {
-                    "\n" (form.source)
+                div.numbered {
+                    pre #lines aria-hidden="true" {}
+                    textarea #source .mono name=(SOURCE) rows="32" required spellcheck="false" autocomplete="off" autocapitalize="off" aria-describedby="verdict" {
+                        "\n" (form.source)
+                    }
                 }
                 div.actions {
                     button.primary name="do" value="save" { @if form.name.is_empty() { "Save" } @else { "Save as a new version" } }

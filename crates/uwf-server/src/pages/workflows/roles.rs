@@ -1,11 +1,18 @@
 //! The roles and conditions of a workflow, in full.
 
 use maud::{Markup, html};
+use uwf_core::text::one_line;
 use uwf_core::workflow::{Role, START, Workflow, role_order};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
 use super::schema;
 use crate::markdown::markdown;
+
+/// Most roles of a workflow that are not folded at first.
+const UNFOLDED: usize = 3;
+
+/// Bytes of a description that the line of its role has in full.
+const SHORT: usize = 80;
 
 /// The id of a role's section.
 pub(super) fn anchor(role: &str) -> String {
@@ -16,14 +23,19 @@ pub(super) fn anchor(role: &str) -> String {
 pub(super) fn sections(shown: &ShownWorkflow) -> Markup {
     let roles = role_order(&shown.workflow).into_iter();
     let roles = roles.filter_map(|name| Some((name, shown.workflow.roles.get(name)?)));
+    let is_open = shown.workflow.roles.len() <= UNFOLDED;
     html! {
         @for (name, role) in roles {
-            section.role id=(anchor(name)) aria-labelledby={ "title-" (name) } {
-                h3 id={ "title-" (name) } { (name) }
-                (texts(role))
-                h4 { "Output" }
-                @if !role.output.is_empty() { div.text { (markdown(&role.output, 4)) } }
-                (schema::table(name, shown.schemas.get(name).and_then(Option::as_ref)))
+            details.role #{ "fold-" (name) } open[is_open] {
+                summary { h3 { (name) } span.quiet.one-line { (in_short(role)) } }
+                // A link to an element inside unfolds it.
+                div id=(anchor(name)) {
+                    (texts(role))
+                    (played_by(role))
+                    h4 { "Output" }
+                    @if !role.output.is_empty() { div.text { (markdown(&role.output, 4)) } }
+                    (schema::table(name, shown.schemas.get(name).and_then(Option::as_ref)))
+                }
             }
         }
     }
@@ -31,7 +43,9 @@ pub(super) fn sections(shown: &ShownWorkflow) -> Markup {
 
 fn texts(role: &Role) -> Markup {
     html! {
-        @if !role.description.is_empty() { div.text.quiet { (markdown(&role.description, 4)) } }
+        @if role.description.len() > SHORT || role.description.trim().contains('\n') {
+            div.text.quiet { (markdown(&role.description, 4)) }
+        }
         @if !role.goal.is_empty() { h4 { "Goal" } div.text { (markdown(&role.goal, 4)) } }
         @if !role.capabilities.is_empty() {
             h4 { "Capabilities" }
@@ -41,17 +55,39 @@ fn texts(role: &Role) -> Markup {
     }
 }
 
+/// What a role does, on one line.
+fn in_short(role: &Role) -> String {
+    match (&role.more.run, &role.more.play) {
+        _ if !role.description.is_empty() => one_line(&role.description),
+        (Some(run), _) => format!("runs {}", one_line(&run.command)),
+        (_, Some(group)) => format!("plays {}", group.played().collect::<Vec<_>>().join(", ")),
+        (None, None) => one_line(&role.goal),
+    }
+}
+
+/// The command or the group that plays a role; empty for a role that an agent plays.
+fn played_by(role: &Role) -> Markup {
+    html! {
+        @if let Some(run) = &role.more.run { h4 { "Command" } pre { (run.command.trim_end()) } }
+        @if let Some(group) = &role.more.play {
+            h4 { "Branches" }
+            ul.tags { @for name in group.played() { li { (name) } } }
+        }
+    }
+}
+
 /// The conditions that transitions use.
 pub(super) fn conditions(workflow: &Workflow) -> Markup {
+    let has_meaning = workflow.conditions.values().any(|condition| !condition.description.is_empty());
     html! {
         table.keys {
-            thead { tr { th scope="col" { "Condition" } th scope="col" { "Expression" } th scope="col" { "Meaning" } } }
+            thead { tr { th scope="col" { "Condition" } th scope="col" { "Expression" } @if has_meaning { th scope="col" { "Meaning" } } } }
             tbody {
                 @for (name, condition) in &workflow.conditions {
                     tr id={ "condition-" (name) } {
                         th scope="row" { code { (name) } }
                         td data-label="Expression" { code.expression { (condition.expression.trim()) } }
-                        td data-label="Meaning" { (condition.description) }
+                        @if has_meaning { td data-label="Meaning" { (condition.description) } }
                     }
                 }
             }

@@ -9,12 +9,12 @@ use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::config::{UwfConfig, WorkspaceKind};
 use uwf_core::text::one_line;
-use uwf_core::workflow::{Workflow, role_order};
+use uwf_core::workflow::{Role, Workflow, role_order};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::{ids, project};
 use uwf_engine::verbs::workflows::ShownWorkflow;
 
-use crate::api::start::{COMMAND, begin};
+use crate::api::start::{COMMAND, LABEL, begin};
 use crate::api::workflows::workflow_by_name_or_hash;
 use crate::app::AppState;
 use crate::command_line::json_name;
@@ -112,6 +112,7 @@ fn shown(app: &AppState, offer: &StartFormChoices, typed: &RequestFields, failur
             (place(app, offer, typed, fault))
             (agents(offer, typed))
             (limits(app, &offer.shown.workflow, typed, fault))
+            (label(typed, fault))
             div.actions {
                 button { "Start" }
                 button.primary name="run" value="yes" { "Start and run" }
@@ -194,13 +195,18 @@ fn agents(offer: &StartFormChoices, typed: &RequestFields) -> Markup {
             }
             div.roles {
                 @for role in role_order(&shown.workflow) {
-                    @if let Some(described) = shown.workflow.roles.get(role) {
+                    @if let Some(described) = shown.workflow.roles.get(role).filter(|role| has_agent(role)) {
                         (agent(config, &shown.name, role, &described.description, typed))
                     }
                 }
             }
         }
     }
+}
+
+/// Whether an agent plays the role. A command and a group need none.
+fn has_agent(role: &Role) -> bool {
+    role.more.run.is_none() && role.more.play.is_none()
 }
 
 fn agent(config: &UwfConfig, workflow: &str, role: &str, description: &str, typed: &RequestFields) -> Markup {
@@ -218,6 +224,20 @@ fn agent(config: &UwfConfig, workflow: &str, role: &str, description: &str, type
                     }
                 }
             }
+        }
+    }
+}
+
+/// A label, by which lists and costs can be filtered.
+fn label(typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
+    let (is_invalid, message) = FieldFault::marks(fault, LABEL);
+    html! {
+        div.field {
+            label for="label" { "Label" span.quiet.small { " (optional)" } }
+            input #label name=(LABEL) autocomplete="off" placeholder="KEY=VALUE" value=(typed.text(LABEL).unwrap_or_default())
+                autofocus[is_invalid.is_some()] aria-describedby="label-hint" aria-invalid=[is_invalid] aria-errormessage=[message];
+            (FieldFault::below(fault, LABEL))
+            p #label-hint .quiet.small { "Lists and costs can be filtered by labels, for example " code { "team=search" } "." }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use json_cas::NodeHash;
 use maud::{Markup, html};
+use uwf_core::outcome::SUCCEEDED;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{self, ThreadFilter};
@@ -19,6 +20,8 @@ pub(super) struct WorkflowThreadCounts {
     /// Threads that have neither ended nor are running.
     open: usize,
     ended: usize,
+    /// Ended threads with the outcome `succeeded`.
+    succeeded: usize,
     /// Time of the last change of any of them, in Unix milliseconds.
     last: Option<u64>,
 }
@@ -29,6 +32,7 @@ impl WorkflowThreadCounts {
             running: self.running + other.running,
             open: self.open + other.open,
             ended: self.ended + other.ended,
+            succeeded: self.succeeded + other.succeeded,
             last: self.last.max(other.last),
         }
     }
@@ -51,6 +55,16 @@ impl WorkflowThreadCounts {
                         None => { (count) " " (word) },
                     }
                 }
+            }
+        }
+    }
+
+    /// The share of ended threads that succeeded.
+    pub(super) fn success(&self) -> Markup {
+        html! {
+            @match (self.succeeded * 100).checked_div(self.ended) {
+                Some(share) => { (share) " %" },
+                None => span.quiet { "–" },
             }
         }
     }
@@ -92,7 +106,9 @@ impl UsedWorkflows {
             };
             let known = used.entry(workflow).or_default();
             known.is_whole |= !row.is_child();
-            known.counts = known.counts.and(WorkflowThreadCounts { running, open, ended, last: row.changed_at });
+            let succeeded = usize::from(row.outcome.as_deref() == Some(SUCCEEDED));
+            let counts = WorkflowThreadCounts { running, open, ended, succeeded, last: row.changed_at };
+            known.counts = known.counts.and(counts);
         }
         Ok(UsedWorkflows(used))
     }
