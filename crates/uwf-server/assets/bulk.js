@@ -8,7 +8,7 @@ const ACTIONS = [
   ['Pause', 'pause'],
   ['Resume', 'resume'],
   ['Label', 'label'],
-  ['Kill', 'kill', 'End these threads? Their steps are kept.'],
+  ['Kill', 'kill', 'Kill these threads? Their steps are kept.'],
 ];
 
 /** Selects a row, or no longer. @param {Element} row @param {boolean} [isOn] */
@@ -26,6 +26,7 @@ export function offer(rows) {
   const bar = document.createElement('div');
   bar.id = 'bulk';
   bar.setAttribute('role', 'toolbar');
+  bar.setAttribute('aria-live', 'polite');
   bar.ariaLabel = 'Selected threads';
   bar.append(`${rows.length} selected`);
   for (const [label, action, asks] of ACTIONS) {
@@ -38,7 +39,26 @@ export function offer(rows) {
     };
     bar.append(button);
   }
+  const more = document.createElement('button');
+  more.textContent = rows.length === 2 ? 'Compare' : 'Clear';
+  more.onclick = () => (rows.length === 2 ? compare(rows) : clear(rows));
+  bar.append(more);
   document.body.append(bar);
+}
+
+/** @param {HTMLElement[]} rows */
+export function clear(rows) {
+  for (const row of rows) mark(row, false);
+  offer([]);
+}
+
+/** Compares two rows. @param {HTMLElement[]} rows */
+export function compare(rows) {
+  const [a, b, c] = rows.map((row) => row.dataset);
+  if (!a?.row || !b?.row || c) say('Select two rows');
+  // A gateway has rows of several machines, each with the prefix of its pages.
+  else if (a.prefix !== b.prefix) say("Two machines' threads cannot be compared here");
+  else location.assign(`${a.prefix ?? document.documentElement.dataset.base ?? ''}/compare/${a.row}..${b.row}`);
 }
 
 /** @param {HTMLElement[]} rows @param {string} action @param {string} label @param {string} [set] label of the threads */
@@ -60,6 +80,6 @@ async function act(rows, action, label, set) {
       refused.push(`…${thread?.slice(-5)}: ${why?.error?.message ?? 'the server does not respond'}`);
     }
   }
-  offer([]);
-  say([`${label}: ${done} of ${rows.length} done.`, ...refused.slice(0, 3)].join(' '));
+  offer(rows.filter((row) => row.isConnected && row.hasAttribute('data-selected')));
+  say([`${label}: ${done} of ${rows.length} done.`, ...refused.slice(0, 3)].join('\n'));
 }

@@ -1,34 +1,34 @@
 // Keys. Rows are [data-row], opened by what is [data-open] in them. What has data-key="a" is pressed by the key a, in the current row first.
-import { mark, offer } from './bulk.js';
+import { clear, compare, mark, offer } from './bulk.js';
 import { toggle } from './live.js';
 import { say } from './say.js';
 
 /** What is done by no element. @type {[keys: string, what: string, act?: () => unknown][]} */
 const KEYS = [
   ['j', 'next row', () => move(1)],
-  ['k', 'row before', () => move(-1)],
+  ['k', 'previous row', () => move(-1)],
   ['Enter', 'open', () => document.activeElement?.matches('a,button,summary') || open()],
   ['o', 'open', open],
   ['x', 'select, for actions on several', select],
-  ['d', 'compare two selected', compare],
+  ['d', 'compare two selected', () => compare(selected())],
   ['/', 'search', () => find('[type=search]')?.focus()],
   ['g t', 'threads', () => go('/')],
   ['g w', 'workflows', () => go('/workflows')],
   ['g c', 'cost', () => go('/cost')],
   ['g m', 'machines', () => go('/machines', root)],
-  ['1–9', 'by state'],
-  ['[', 'step before', () => move(-1)],
+  ['1–9, 0', 'filter by state, inbox'],
+  ['[', 'previous step', () => move(-1)],
   [']', 'next step', () => move(1)],
   ['e', 'unfold', () => find('summary', current() ?? main)?.click()],
   ['E', 'unfold all', unfold],
   ['w', 'why'],
   ['a', 'answer'],
-  ['s', 'step'],
+  ['s', 'step, or retry'],
   ['r', 'run'],
   ['p', 'pause'],
-  ['F', 'fork here'],
+  ['F', 'fork'],
   ['y', 'copy link', () => copy()],
-  ['.', 'live or not', toggle],
+  ['.', 'pause updates', toggle],
   ['Escape', 'back', back],
   ['?', 'keys', help],
 ];
@@ -109,16 +109,9 @@ function boxes() {
 /** @param {Element | null | undefined} [row] */
 function select(row = current()) {
   if (row) mark(row);
-  say(`${selected().length} selected`);
   offer(selected());
-}
-
-function compare() {
-  const [a, b, c] = selected().map((row) => row.dataset);
-  if (!a?.row || !b?.row || c) say('Select two rows');
-  // A gateway has rows of several machines, each with the prefix of its pages.
-  else if (a.prefix !== b.prefix) say("Two machines' threads cannot be compared here");
-  else go(`/compare/${a.row}..${b.row}`, a.prefix);
+  // A bar says how many are selected, unless nothing can be done with them.
+  if (!document.getElementById('bulk')) say(`${selected().length} selected`);
 }
 
 function unfold() {
@@ -137,8 +130,7 @@ async function copy(it = current() ?? main) {
 
 function back() {
   const all = selected();
-  for (const row of all) mark(row, false);
-  offer([]);
+  clear(all);
   if (!all.length && location.pathname !== base + '/') history.length > 1 ? history.back() : go('/');
 }
 

@@ -186,12 +186,12 @@ impl DrawnInbox {
         html! {
             @if !self.silent_machines.is_empty() {
                 p #silent .quiet {
-                    "Not connected, or slow: "
+                    "Offline or slow: "
                     @for (position, machine) in self.silent_machines.iter().enumerate() {
                         @if position > 0 { ", " }
                         a href={ (machine.prefix()) "/" } { (machine) }
                     }
-                    ". Their threads are as last known, and missing in lists. " a href="/machines" { "Machines" }
+                    ". Their threads are shown as last seen, and left out of lists. " a href="/machines" { "Machines" }
                 }
             }
         }

@@ -50,7 +50,7 @@ impl ThreadState {
     ];
 
     /// Whether its last attempt left something to do before the next one: a person, a limit or a failure.
-    pub(crate) fn has_stopped(self) -> bool {
+    pub fn has_stopped(self) -> bool {
         matches!(self, ThreadState::Waiting | ThreadState::Limited | ThreadState::Stuck)
     }
 

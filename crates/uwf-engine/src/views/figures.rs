@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use json_cas::NodeHash;
 use serde::Serialize;
 use uwf_core::config::UwfConfig;
+use uwf_core::node::StartNode;
 use uwf_core::spending::{self, SpendingTotals};
 
 use crate::attempt::recorded;
@@ -116,32 +117,28 @@ impl RoleTally<'_> {
 
     fn step(&mut self, hash: NodeHash) -> Result<()> {
         let StepRuns { runs, child, unreadable, .. } = self.reader.of_step(hash)?;
-        for run in &runs {
-            self.add(&run.role, run);
-            if !run.run.has_failed {
-                self.roles.entry(run.role.clone()).or_default().times.push(run.run.duration_ms);
-            }
-        }
+        runs.iter().for_each(|run| self.add_run(run));
         if let Some(last) = child {
             self.child(hash, last)?;
         }
         unreadable.map_or(Ok(()), Err)
     }
 
-    /// Adds a step that a child thread played: all costs of that thread count for the role.
+    /// Adds a step that a child thread played: all costs of that thread count for the role. Roles of the branches of a group also count for
+    /// themselves.
     fn child(&mut self, step: NodeHash, last: NodeHash) -> Result<()> {
         let role = nodes::step_node(self.home.store(), step)?.0.role;
         let mut all = SpendingTotals::default();
-        let below = self.below(last, &mut all, 1);
-        let figures = self.roles.entry(role).or_default();
-        figures.times.push(all.duration_ms);
-        // It is one step of this role, whatever the child thread did.
-        figures.spent.merge(SpendingTotals { steps: 1, failed_attempts: 0, ..all });
+        let below = self.below(last, &mut all, false, 1);
+        self.add_child(&role, all);
         below
     }
 
-    /// Adds the costs of a child thread's steps, newest first.
-    fn below(&mut self, last: NodeHash, sum: &mut SpendingTotals, depth: usize) -> Result<()> {
+    /// Adds the costs of a child thread's steps, newest first. `is_of_group` is whether the thread above it is a group.
+    fn below(&mut self, last: NodeHash, sum: &mut SpendingTotals, is_of_group: bool, depth: usize) -> Result<()> {
+        // Its costs count even if its workflow is not readable.
+        let is_group = self.is_group(last).unwrap_or_default();
+        let is_branch = is_of_group && !is_group;
         let mut next = Some(last);
         while let Some(hash) = next {
             let (node, _) = nodes::step_node(self.home.store(), hash)?;
@@ -149,13 +146,44 @@ impl RoleTally<'_> {
             let StepRuns { runs, child, .. } = self.reader.of_step(hash)?;
             for run in &runs {
                 sum.add(&run.run, spending::run_prices(self.config, run.model.as_deref()));
+                if is_branch {
+                    self.add_run(run);
+                }
             }
             if let Some(child) = child.filter(|_| depth < nodes::MAX_NESTING) {
-                self.below(child, sum, depth + 1)?;
+                let mut own = SpendingTotals::default();
+                let read = self.below(child, &mut own, is_group, depth + 1);
+                if is_branch {
+                    self.add_child(&node.role, own.clone());
+                }
+                sum.merge(own);
+                read?;
             }
             next = node.prev;
         }
         Ok(())
+    }
+
+    /// Whether the thread of a step plays the branches of a group.
+    fn is_group(&self, step: NodeHash) -> Result<bool> {
+        let store = self.home.store();
+        let start: StartNode = nodes::typed(store, nodes::step_node(store, step)?.0.start)?;
+        Ok(nodes::workflow(store, start.workflow)?.planned_branches().is_some())
+    }
+
+    /// Adds a step of a role that a child thread played. It is one step, whatever the child thread did.
+    fn add_child(&mut self, role: &str, all: SpendingTotals) {
+        let figures = self.roles.entry(role.to_owned()).or_default();
+        figures.times.push(all.duration_ms);
+        figures.spent.merge(SpendingTotals { steps: 1, failed_attempts: 0, ..all });
+    }
+
+    /// Adds an attempt of an agent.
+    fn add_run(&mut self, run: &KnownRun) {
+        self.add(&run.role, run);
+        if !run.run.has_failed {
+            self.roles.entry(run.role.clone()).or_default().times.push(run.run.duration_ms);
+        }
     }
 
     fn add(&mut self, role: &str, known: &KnownRun) {

@@ -164,6 +164,11 @@ impl<'h> ThreadNow<'h> {
         }
     }
 
+    /// Since when it has been stopped, in Unix milliseconds; `None` if it is not.
+    pub fn stopped_since(&self) -> Option<u64> {
+        self.reason.as_ref().filter(|_| self.state.has_stopped()).map(|reason| reason.since)
+    }
+
     /// The attempts in the record that failed since its newest step, oldest first.
     pub(crate) fn failed(&self) -> Vec<NodeHash> {
         self.attempt.as_ref().map(|attempt| attempt.earlier_at(self.thread.head)).unwrap_or_default()

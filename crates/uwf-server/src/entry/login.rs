@@ -137,12 +137,12 @@ fn shown(app: &AppState, status: StatusCode, problem: Option<&str>, next: Option
         form.login method="post" action="/login" {
             h1 { "uwf" }
             @if let Some(problem) = problem { p.problem role="alert" { (problem) } }
-            label for="secret" { "Secret of this server" }
+            label for="secret" { "Server secret" }
             input #secret name="secret" type="password" required autofocus autocomplete="current-password";
             @if let Some(next) = next { input type="hidden" name="next" value=(next); }
             button.primary { "Log in" }
             @if is_chosen {
-                p.quiet { "It is the value of " code { (SECRET_VARIABLE) } " that " code { "uwf serve" } " started with." }
+                p.quiet { "It is the " code { (SECRET_VARIABLE) } " that " code { "uwf serve" } " was started with." }
             } @else {
                 p.quiet { code { "uwf serve" } " printed a link that logs you in." }
             }

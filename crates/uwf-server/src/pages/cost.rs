@@ -272,7 +272,7 @@ fn thread_of_machine(machine: &MachineName, row: &CostRow) -> Markup {
     html! {
         @match id {
             Some(id) => a data-open href={ (machine.prefix()) "/threads/" (id) } { (parts::short_id(id.as_str())) },
-            None => span.quiet { "not known" },
+            None => span.quiet { "unknown" },
         }
         " " span.quiet.small { (row.workflow.as_deref().unwrap_or_default()) " on " (machine) }
     }
@@ -284,14 +284,16 @@ fn name(by: CostBy, row: &CostRow, task: Option<&str>, is_of_all: bool) -> Marku
     html! {
         @match (by, name) {
             (CostBy::Label, None) => span.quiet { "no label" },
-            (_, None) => span.quiet { "not known" },
+            (_, None) => span.quiet { "unknown" },
             (CostBy::Workflow, Some(name)) if !is_of_all => a data-open href={ "/workflows/" (encoded(name)) } { (name) },
             (CostBy::Thread, Some(id)) => {
                 a data-open href={ "/threads/" (id) } { (parts::ticks(task.unwrap_or(id))) }
                 " " span.quiet.small.whole { (row.workflow.as_deref().unwrap_or_default()) " " (parts::short_id(id)) }
             },
             (CostBy::Day, Some(day)) => a data-open href={ "/cost?by=thread&since=" (day) "&until=" (chart::day_after(day)) } { (day) },
-            (CostBy::Workflow | CostBy::Role | CostBy::Branch | CostBy::Agent | CostBy::Model | CostBy::Label, Some(name)) => (name),
+            (CostBy::Label, Some(label)) => a data-open href={ "/?label=" (encoded(label)) } { (label) },
+            (CostBy::Role, Some(role)) => a data-open href={ "/?all=1&role=" (encoded(role)) } { (role) },
+            (CostBy::Workflow | CostBy::Branch | CostBy::Agent | CostBy::Model, Some(name)) => (name),
         }
     }
 }
@@ -345,8 +347,12 @@ fn notes(everywhere: &CostsEverywhere) -> Markup {
     }
     if unknown > 0 {
         let of = parts::many(runs, "run");
-        notes.push(format!("The cost of {unknown} of {of} is unknown and not in the sums ({}).", models.join(", ")));
-        notes.push("`prices` in the configuration gives models a price: `uwf help configuration`.".to_owned());
+        notes.push(format!(
+            "The cost of {unknown} of {of} is unknown and left out of the sums ({}).",
+            models.join(", ")
+        ));
+        notes
+            .push("Set the prices of models under `prices` in the configuration: `uwf help configuration`.".to_owned());
     }
     if uncounted > 0 {
         notes.push(format!("The tokens of {uncounted} of {} were not counted.", parts::many(runs, "run")));
@@ -364,7 +370,7 @@ fn notes(everywhere: &CostsEverywhere) -> Markup {
         let shared = parts::many(*shared_steps, "step");
         notes.push(format!("{shared} shared by forks: in the row of each, in the total once."));
     } else {
-        notes.push("A step that forks share counts once.".to_owned());
+        notes.push("Steps that forks share count once.".to_owned());
     }
     html! { ul.notes { @for note in &notes { li { (parts::ticks(note)) } } } }
 }

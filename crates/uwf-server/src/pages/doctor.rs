@@ -39,7 +39,7 @@ async fn page(State(app): State<AppState>) -> Result<Response, HttpFailure> {
         }
         section aria-labelledby="fine" { h2 #fine { "Passed" } (list(&fine)) }
         p.quiet {
-            "This page only reads. " code { "uwf doctor" } " also tries whether files can be written, tries the programs of agents and asks providers; "
+            "These checks only read. " code { "uwf doctor" } " also writes a test file, runs each agent's program and contacts the providers; "
             code { "uwf doctor --fix" } " fixes problems that can be fixed safely."
         }
     };

@@ -245,7 +245,7 @@ fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedVi
     html! {
         // On a narrow screen, the form unfolds.
         input #show-filter.fold type="checkbox" checked[is_filtered];
-        label for="show-filter" { "Filter and save" }
+        label for="show-filter" { "Filters" }
         form.filter action="/" {
             @if !state.is_empty() { input type="hidden" name="state" value=(state); }
             @if state.is_empty() { input type="hidden" name="all" value="1"; }
@@ -255,7 +255,7 @@ fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedVi
             button { "Filter" }
         }
         (views.form(query))
-        @if inbox.needs.is_empty() { p.empty { "No thread matches." } }
+        @if inbox.needs.is_empty() { p.empty { "No threads match." } }
         ul #found.rows { @for row in &inbox.needs { (row.draw()) } }
         @if let Some(row) = last {
             p { a.button rel="next" href={"/" (query.with("after", &row.thread))} data-key="]" { "Older threads" } }
@@ -309,7 +309,7 @@ fn line(item: &InboxThread) -> Markup {
                 span.workflow title=[place.as_ref().map(|place| format!("{name} · {place}"))] { (name) @if let Some(place) = &place { " · " (place) } }
                 @if let Some(steps) = steps { span.steps { (parts::many(steps, "step")) } }
                 @if let Some(money) = item.spent.as_ref().and_then(SpendingTotals::known_cost) { span.cost { (money) } }
-                @if let Some(changed) = row.changed_at { (parts::ago(changed)) }
+                @if let Some(changed) = item.since.or(row.changed_at) { (parts::ago(changed)) }
                 (parts::short_id(row.thread.as_str()))
             }
         }
@@ -374,7 +374,7 @@ fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
             @if let Some(tokens) = tokens { " · " (parts::count(tokens)) " tokens" }
             @match &step.doing {
                 Some(doing) => { " · " code.doing { (doing) } },
-                None => { " · last sign " (parts::ago(step.last_sign)) },
+                None => { " · last output " (parts::ago(step.last_sign)) },
             }
         }
     }

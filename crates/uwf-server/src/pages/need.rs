@@ -174,7 +174,7 @@ fn output_of(thread: &ThreadId, step: &Step, is_open: bool) -> Markup {
             @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
                 div.text { (markdown(&text::without_end(message, SHOWN), 3)) }
             }
-            p.small { a href={"/threads/" (thread) "/steps/" (step.hash)} { "The whole step" } }
+            p.small { a href={"/threads/" (thread) "/steps/" (step.hash)} { "Open the step" } }
         }
     }
 }

@@ -123,7 +123,8 @@ pub(crate) fn time(unix_ms: u64) -> Markup {
 pub(crate) fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
-        0..10 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        0 => format!("{ms} ms"),
+        1..10 => format!("{}.{} s", seconds, ms % 1000 / 100),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{}:{:02} min", seconds / 60, seconds % 60),
         3600..86_400 => format!("{}:{:02} h", seconds / 3600, seconds % 3600 / 60),

@@ -178,7 +178,7 @@ fn body(home: &Home, view: &StepView, asked: &StepQuery, (cwd, can_change): (&Fi
                 }
             }
             section #message aria-labelledby="message-title" {
-                h2 #message-title { "Text of the agent" }
+                h2 #message-title { "Agent's text" }
                 @match (&step.message, &step.unreadable.detail) {
                     (Some(message), _) => (texts::prose(message, 2, view.session.as_ref().map(|session| session.raw))),
                     (None, Some(why)) => p.problem { "It is not readable: " (why) },
@@ -225,7 +225,7 @@ fn head(view: &StepView, can_change: bool) -> Markup {
                 @if let Some(last) = last_visit {
                     a.button href={"/compare/" (last) ".." (step.hash)} data-key="d" { "Compare with its last visit" }
                 }
-                @if let Some(child) = child { a.button href={"/threads/" (child)} { "The thread that played it" } }
+                @if let Some(child) = child { a.button href={"/threads/" (child)} { "Open the child thread" } }
                 @if can_change {
                     form method="post" action={"/api" (thread_path) "/fork"} {
                         input type="hidden" name="step" value=(step.hash);
@@ -233,7 +233,7 @@ fn head(view: &StepView, can_change: bool) -> Markup {
                         button data-key="F" { "Fork from here" }
                     }
                 }
-                button type="button" data-copy={"/cas/" (step.hash)} data-key="y" hidden { "Copy the permalink" }
+                button type="button" data-copy={"/cas/" (step.hash)} data-key="y" hidden { "Copy permalink" }
             }
         }
     }
@@ -249,7 +249,7 @@ fn facts(view: &StepView) -> Markup {
             dd { (agent(view)) @if view.is_resumed { ", in the session of its previous visit" } }
             dt { "Done" }
             dd { (parts::time(step.timestamp)) " after " (parts::duration(took)) }
-            dt { "Spent" }
+            dt { "Usage" }
             dd {
                 (tokens(spent)) ", cost: " (spent.cost_text())
                 @if spent.failed_attempts > 0 {
@@ -273,7 +273,7 @@ fn tokens(spent: &SpendingTotals) -> Markup {
         kinds.into_iter().filter_map(|(kind, count)| Some(format!("{} {kind}", parts::count(count?)))).collect();
     html! {
         @if known.is_empty() {
-            @if !spent.are_tokens_whole() { "tokens not counted" } @else { "no tokens" }
+            @if !spent.are_tokens_whole() { "tokens unknown" } @else { "no tokens" }
         } @else {
             "tokens: " @if !spent.are_tokens_whole() { "at least " } (known.join(", "))
         }

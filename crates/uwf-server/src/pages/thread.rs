@@ -157,7 +157,7 @@ fn head(shown: &ThreadView) -> Markup {
                     a href=(if shown.is_decision() { "#files" } else { "?patch=1#files" }) { (files::in_words(sums)) }
                 }
                 (pull_requests::links(&shown.steps))
-                @if let Some(changed) = status.changed_at { span { "changed " (parts::ago(changed)) } }
+                @if let Some(changed) = status.since.filter(|_| status.state.has_stopped()).or(status.changed_at) { span { "changed " (parts::ago(changed)) } }
                 code.id data-copy=(status.thread) title=(status.thread) { (status.thread) }
             }
             (labels::shown(status))
@@ -168,7 +168,7 @@ fn head(shown: &ThreadView) -> Markup {
                 }
             }
             @if first.chars().count() > HEADING || task.contains('\n') {
-                details #task { summary { "The whole task" } div.text { (markdown(&status.task, 2)) } }
+                details #task { summary { "Full task" } div.text { (markdown(&status.task, 2)) } }
             }
             @if let Some(input) = &status.input {
                 details #input { summary { "Input" } (texts::json(input, None)) }
@@ -182,7 +182,7 @@ fn actions(app: &AppState, about: FormSubject<'_>, shown: &ThreadView) -> Markup
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
     let kill = ActionButton {
         class: "danger",
-        confirm: "End this thread? Its steps are kept.",
+        confirm: "Kill this thread? Its steps are kept.",
         ..ActionButton::new("kill", "Kill", "")
     };
     html! {

@@ -308,7 +308,9 @@ def acts_on_several(browser):
     bar.get_by_role("button", name="Pause").click()
     until("it says what was done", lambda: "1 of 2 done" in page.inner_text("#notice"))
     assert scenario["done"][-5:] in page.inner_text("#notice")
-    assert not bar.count()
+    assert "1 selected" in bar.inner_text(), "the refused one stays selected"
+    bar.get_by_role("button", name="Clear").click()
+    assert not bar.count() and not page.locator(".select:checked").count()
     # The browser reports the refusal of the thread that has ended.
     browser.problems = [it for it in browser.problems if "40" not in it]
 

@@ -101,7 +101,7 @@ fn machines_that_are_away_are_shown_as_such() {
     let (killed, frozen) = (away("laptop"), away("desk"));
     two.look(&[
         Page::new("machines-away", "/machines", &["laptop", "desk", "not connected, last seen", "waiting"]),
-        Page::new("gateway-inbox-away", "/", &["desk", "Not connected, or slow: desk, laptop."]),
+        Page::new("gateway-inbox-away", "/", &["desk", "Offline or slow: desk, laptop."]),
         Page { status: 502, ..Page::new("gateway-killed", "/m/laptop/", &[&killed, "uwf connect"]) },
         Page { status: 502, ..Page::new("gateway-frozen", "/m/desk/", &[&frozen, "uwf connect"]) },
     ]);

@@ -101,7 +101,7 @@ fn pages_of_workflows_and_of_the_root() {
             Page::new("doctor", "/doctor", &["Doctor"]),
             Page { status: 404, ..Page::new("missing", "/nowhere", &["This page does not exist"]) },
             // Last, because it clears the cookies.
-            Page { logged_in: false, ..Page::new("login", "/login", &["Secret of this server"]) },
+            Page { logged_in: false, ..Page::new("login", "/login", &["Server secret"]) },
         ],
     );
 }

@@ -80,6 +80,9 @@ fn branches_are_folded_into_their_thread() {
     let stuck = list(&home, &["--state", "stuck"]);
     let is_row = |line: &&str| line.starts_with("01") || line.contains("└");
     assert_eq!(stuck.lines().filter(is_row).filter(|line| line.contains("work.")).count(), 0, "{stuck}");
+    let ended = list(&home, &["--state", "completed"]);
+    assert!(!ended.contains("work."), "what branches ended with is a part of their thread: {ended}");
+    assert!(list(&home, &["--state", "completed", "--branches"]).contains("work."));
     let all = home.json(&["thread", "list"]).as_array().unwrap().len();
     let each = list(&home, &["--branches"]);
     assert_eq!(each.lines().filter(|line| line.contains("  plan") || line.contains("└")).count(), all, "{each}");
@@ -90,6 +93,7 @@ fn branches_are_folded_into_their_thread() {
     let failed = rows.as_array().unwrap().iter().find(|row| row["branch"] == "work.fixes.src").unwrap();
     let failed = text(failed, "thread");
     assert!(inbox.contains("Needs you <span class=\"number\">1</span>"), "{inbox}");
+    assert!(!inbox.contains("/?state=completed"), "no thread has ended: {inbox}");
     assert_eq!(inbox.matches(" data-row").count(), 2, "the group has a row, and the other thread: {inbox}");
     assert!(inbox.contains(&format!("<a href=\"/threads/{failed}\">work.fixes.src</a>")), "{inbox}");
 }

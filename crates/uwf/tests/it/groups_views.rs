@@ -90,6 +90,19 @@ fn branch<'a>(shown: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
+fn statistics_of_roles_include_branches() {
+    let home = panel();
+    assert_eq!(home.uwf(&["run", "panel", "-p", "x"]).code, Some(0));
+    let page = TestServer::start(&home, &[]).page("/workflows/panel").body;
+    for role in ["planner", "security", "reviews", "judge"] {
+        let row = page.split(&format!("<tr id=\"figures-{role}\"")).nth(1).and_then(|rest| rest.split("</tr>").next());
+        let row = row.unwrap_or_else(|| panic!("no {role} in {page}"));
+        assert!(row.contains("data-label=\"Steps\">1<"), "{role}: {row}");
+    }
+    assert!(!page.contains("other version"), "no branch counts as a role: {page}");
+}
+
+#[test]
 fn run_prints_branches_as_they_end() {
     let home = panel();
     home.file(

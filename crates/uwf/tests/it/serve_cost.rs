@@ -86,7 +86,7 @@ fn page_separates_known_and_unknown_costs() {
     let page = server.page("/cost?by=thread").body;
     for words in [
         "≥ $0.75",
-        "The cost of 1 of 4 runs is unknown and not in the sums (no model named).",
+        "The cost of 1 of 4 runs is unknown and left out of the sums (no model named).",
         "The tokens of 1 of 4 runs were not counted.",
         "<span>67 %</span>",
         "<rect class=\"bar-fill\" width=\"50.0\" height=\"8\">",

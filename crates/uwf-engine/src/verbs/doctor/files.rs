@@ -68,7 +68,7 @@ fn writable(root: &Path, mode: DoctorMode) -> std::io::Result<&'static str> {
     match mode {
         DoctorMode::Read => {
             accessat(CWD, root, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)?;
-            Ok("has permissions to be written (not tried)")
+            Ok("may be written, by its permissions (not tried)")
         }
         DoctorMode::Tell | DoctorMode::Apply => {
             // It has no name: `leftovers`, which runs beside this check, would count it where the clock is wrong. The

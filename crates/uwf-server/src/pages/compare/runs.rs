@@ -181,7 +181,7 @@ fn head(
                 }
             }
             @if threads[0].start.workflow != threads[1].start.workflow {
-                p { "They run different workflows: " a href={"/compare/" (threads[0].start.workflow) ".." (threads[1].start.workflow)} { "compare those" } "." }
+                p { "They run different workflows. " a href={"/compare/" (threads[0].start.workflow) ".." (threads[1].start.workflow)} { "Compare the workflows" } "." }
             }
         }
     })

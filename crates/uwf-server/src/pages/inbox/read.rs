@@ -65,6 +65,8 @@ pub(super) struct InboxThread {
     pub(super) spent: Option<SpendingTotals>,
     pub(super) running: Option<RunningStep>,
     pub(super) need: Option<OpenRequest>,
+    /// Since when it has needed the person, in Unix milliseconds.
+    pub(super) since: Option<u64>,
     /// The branch that needs the person, if the thread does not.
     pub(super) asking: Option<AskingBranch>,
     /// The newest attempt at its head, or at the head of the asking branch; read only if the thread can be stepped or needs a person.
@@ -168,6 +170,7 @@ impl InboxThread {
     /// answered on its own page.
     fn ask(&mut self, home: &Home, config: &UwfConfig) {
         let own = ThreadNow::read(home, &self.named.row.thread).ok();
+        self.since = own.as_ref().and_then(ThreadNow::stopped_since);
         self.need =
             own.and_then(|now| OpenRequest::read(&now, config)).filter(|need| !matches!(need, OpenRequest::Child(_)));
         if self.need.is_some() {
@@ -241,7 +244,17 @@ fn items(
     let item = |(named, overview): (NamedThreadRow, Option<ThreadOverview>)| {
         let spent = spent.remove(named.row.thread.as_str());
         let branches = played.remove(&named.row.thread).unwrap_or_default();
-        InboxThread { named, overview, spent, running: None, need: None, asking: None, attempt: None, branches }
+        InboxThread {
+            named,
+            overview,
+            spent,
+            running: None,
+            need: None,
+            since: None,
+            asking: None,
+            attempt: None,
+            branches,
+        }
     };
     rows.into_iter().zip(seen).map(item).collect()
 }

@@ -19,9 +19,9 @@ pub(super) fn fork_form(app: &AppState, about: FormSubject<'_>, shown: &ThreadVi
     let status = &shown.status;
     // A fork of a thread that has ended would end at once, so its last step is left out.
     let steps = &shown.steps[..shown.steps.len().saturating_sub(usize::from(status.done))];
-    let button =
-        ActionButton { without_run: Some("Fork without running"), ..ActionButton::new("fork", "Fork and run", "") };
-    let again = ActionButton { without_run: Some("Only start"), ..ActionButton::new("fork", "Start and run", "") };
+    let button = ActionButton::new("fork", "Fork and run", "").and_run("Fork without running", "");
+    let again =
+        ActionButton { without_run: Some("Start without running"), ..ActionButton::new("fork", "Start and run", "") };
     let id = html! { input type="hidden" name="id" value=(ids::new_thread_id()); };
     let after_step = html! {
         (id)
@@ -46,9 +46,9 @@ pub(super) fn fork_form(app: &AppState, about: FormSubject<'_>, shown: &ThreadVi
             summary.button data-key="F" { "Fork" }
             div.forks {
                 @if !status.done || !steps.is_empty() {
-                    section { h3 { "Continue another way after a step" } (forms::form(app, about, &button, &after_step)) }
+                    section { h3 { "Fork after a step" } (forms::form(app, about, &button, &after_step)) }
                 }
-                section { h3 { "Start again from the beginning" } (forms::form(app, about, &again, &with_task)) }
+                section { h3 { "Start over" } (forms::form(app, about, &again, &with_task)) }
             }
         }
     }

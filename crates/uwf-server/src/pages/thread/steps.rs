@@ -31,7 +31,7 @@ pub(super) fn steps(shown: &ThreadView) -> Markup {
     let begun = status.started_at.filter(|_| range.start == 0);
     let current = shown.current.as_ref().filter(|_| range.end == status.steps);
     let axis = axis(shown, begun, current);
-    let has_axis = shown.steps.len() + usize::from(current.is_some()) > 1;
+    let has_axis = shown.steps.len() > 1 || current.is_some();
     html! {
         section #steps aria-label="Steps" {
             h2 { "Steps" }

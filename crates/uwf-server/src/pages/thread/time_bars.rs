@@ -181,7 +181,8 @@ impl TimeAxis {
         html! {
             div.step-axis.small.quiet aria-hidden="true" {
                 span.ticks {
-                    @for place in [0.0, WIDTH / 2.0] { span { (parts::duration(self.time_at(place).saturating_sub(begun))) } }
+                    span { "0 s" }
+                    span { (parts::duration(self.time_at(WIDTH / 2.0).saturating_sub(begun))) }
                     span { @if self.is_open { "now" } @else { (parts::duration(self.time_at(WIDTH).saturating_sub(begun))) } }
                 }
             }

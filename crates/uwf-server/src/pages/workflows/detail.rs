@@ -139,7 +139,7 @@ async fn page(
         @if !workflow.conditions.is_empty() {
             section aria-labelledby="conditions" {
                 h2 #conditions { "Conditions" }
-                p.quiet.small { "JSONata over the steps so far. Transitions are tried in their order; the first whose condition holds is taken." }
+                p.quiet.small { "JSONata over the steps so far. Transitions are tried in order; the first whose condition is true is taken." }
                 (roles::conditions(workflow))
             }
         }

@@ -222,7 +222,7 @@ async fn page(app: &AppState, form: EditorForm, failure: Option<HttpFailure>) ->
                     a.button href=(form.back) { "Cancel" }
                 }
                 p.quiet.small {
-                    "Threads keep the version they began with. Commands of roles (" code { "run" } ") do not run before "
+                    "Threads keep the version they began with. Commands of roles (" code { "run" } ") do not run until you run "
                     code { "uwf workflow trust" } " on this machine."
                 }
             }
@@ -245,7 +245,7 @@ fn not_saved(failure: &HttpFailure) -> Markup {
 /// The problems of the text, and its graph.
 fn found(checked: &CheckedSource) -> Markup {
     html! {
-        section #checked aria-label="Problems and graph" {
+        section #checked tabindex="0" aria-label="Problems and graph" {
             p #verdict role="status" { (verdict(&checked.problems)) }
             @if !checked.problems.is_empty() {
                 ul.problems { @for problem in checked.problems.iter().take(LISTED) { (line(problem)) } }

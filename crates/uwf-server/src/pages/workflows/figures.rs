@@ -86,7 +86,7 @@ fn scope(figures: &WorkflowFigures) -> String {
 /// How the figures were counted.
 fn counted(figures: &WorkflowFigures) -> String {
     let mut text =
-        "A step that forks share counts once; a role that a child thread plays includes the child's usage.".to_owned();
+        "Steps that forks share count once. A role that a child thread plays includes the child's usage.".to_owned();
     if figures.unreadable > 0 {
         text.push_str(&format!(" {} not readable and not in the figures.", parts::many(figures.unreadable, "step")));
     }

@@ -118,7 +118,7 @@ fn shown(app: &AppState, offer: &StartFormChoices, typed: &RequestFields, failur
                 button.primary name="run" value="yes" { "Start and run" }
                 a.button href=(back) { "Cancel" }
             }
-            p.quiet.small { "Start creates the thread without running it. Start and run runs it until it is done, waits for a person, is stuck or at a limit." }
+            p.quiet.small { i { "Start" } " only creates the thread. " i { "Start and run" } " continues until it finishes, needs you or reaches a limit." }
         }
     };
     DashboardPage::new(format!("Start {name}"), NavSection::Workflows, body).into_response(app)
@@ -145,7 +145,7 @@ fn task(typed: &RequestFields, fault: Option<&FieldFault>) -> Markup {
                 "\n" (typed.text("prompt").unwrap_or_default())
             }
             (FieldFault::below(fault, "prompt"))
-            p #prompt-hint .quiet.small { "Task of the thread. Every role reads it." }
+            p #prompt-hint .quiet.small { "Every role sees it." }
         }
     }
 }

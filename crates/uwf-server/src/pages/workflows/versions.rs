@@ -122,13 +122,13 @@ pub(super) fn table(
                             @if version.hash == shown { " " span.badge { "this page" } }
                         }
                         td data-label="Since" {
-                            @if version.timestamp == 0 { span.quiet { "not known" } } @else { (parts::time(version.timestamp)) }
+                            @if version.timestamp == 0 { span.quiet { "unknown" } } @else { (parts::time(version.timestamp)) }
                         }
                         (figures(results.get(&version.hash)))
                         td data-label="Changes" {
                             @match before {
                                 Some(before) => a href={ "/compare/" (before.hash) ".." (version.hash) } { "Compare with the previous version" },
-                                None => span.quiet { "the first one" },
+                                None => span.quiet { "first version" },
                             }
                         }
                     }
