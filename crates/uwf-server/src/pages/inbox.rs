@@ -4,7 +4,7 @@ mod read;
 mod views;
 
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -96,7 +96,13 @@ async fn page(
     let (State(app), Query(query)) = (app, query);
     let seen = cookie(&headers, SEEN).and_then(|value| value.parse().ok());
     let since = seen.unwrap_or_else(|| ids::now_ms().saturating_sub(DAY_MS));
-    let own = drawn(&app, &query, since).await?;
+    let (own, problem) = match drawn(&app, &query, since).await {
+        // A typing mistake in the filter, which keeps its form.
+        Err(failure) if failure.status == StatusCode::NOT_FOUND && !query.workflow.is_empty() => {
+            (DrawnInbox { is_filtered: true, ..DrawnInbox::default() }, Some(failure.message))
+        }
+        own => (own?, None),
+    };
     let views = SavedViews::of_request(&headers);
     let inbox = match app.gateway() {
         // A page of older threads is one of this server's own; `All threads on X` is the link to the threads of a machine.
@@ -116,6 +122,7 @@ async fn page(
             button #notify.quiet type="button" hidden { "Notify me" }
             (chips(&inbox, &query, &views))
         }
+        @if let Some(problem) = &problem { p.problem role="alert" { (parts::message(problem)) } }
         @if inbox.is_filtered { (filtered(&inbox, &query, &views, &workflows)) } @else {
             @if inbox.is_empty() { (nothing()) }
             (sections(&inbox, seen.is_some()))

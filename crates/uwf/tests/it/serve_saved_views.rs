@@ -122,3 +122,15 @@ fn pull_requests_are_linked() {
     assert!(page.contains(&format!("<a href=\"{url}\" rel=\"noopener noreferrer\">o/r#12</a>")), "{page}");
     assert!(page.contains(&format!("<a href=\"{url}\" rel=\"noopener noreferrer\">{url}</a>")), "{page}");
 }
+
+#[test]
+fn mistyped_workflow_keeps_the_filter() {
+    let home = home();
+    let server = TestServer::start(&home, &[]);
+    let page = server.page("/?all=1&workflow=nope&q=moons");
+    assert_eq!(page.status, 200, "{}", page.body);
+    for part in ["No workflow is called nope.", "name=\"workflow\" value=\"nope\"", "name=\"q\" value=\"moons\""] {
+        assert!(page.body.contains(part), "{part}: {}", page.body);
+    }
+    assert_eq!(server.get("/api/threads?workflow=nope").status, 404);
+}

@@ -22,6 +22,9 @@ const UNKNOWN_LIMIT: Duration = Duration::from_mins(15);
 /// A time of day without a date is not of tomorrow if it has passed more recently: the notice is late, or the clocks differ.
 const JUST_PASSED_MS: i64 = 60 * 60 * 1000;
 
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
 /// Last lines of a program's output that explain its failure.
 const LAST_LINES: usize = 12;
 
@@ -202,7 +205,10 @@ fn clock_moment(clock: &ClockTime, now: u64) -> Option<u64> {
             }
         }
     };
-    u64::try_from(then).ok()
+    // A program that shows minutes means a moment in that minute.
+    let end_of_minute = then.saturating_add(MINUTE_MS);
+    let is_now = clock.second == 0 && (then..end_of_minute).contains(&now);
+    u64::try_from(if is_now { end_of_minute } else { then }).ok()
 }
 
 #[cfg(test)]
@@ -242,6 +248,14 @@ mod tests {
         }
         let january = "limit reached, resets Jan 2, 1pm (UTC)";
         assert_eq!(until(january, NOON) - NOON, (35 * 24 + 1) * HOUR);
+    }
+
+    #[test]
+    fn current_minute_ends_with_its_last_second() {
+        let (now, minute) = (NOON + 46_000, 60_000);
+        assert_eq!(until("usage limit, try again at 12:00 PM (UTC)", now), NOON + minute);
+        assert_eq!(until("usage limit, try again at 12:01 PM (UTC)", now), NOON + minute);
+        assert_eq!(until("usage limit, try again at 11:59 AM (UTC)", now), now + HOUR / 4, "it has passed");
     }
 
     #[test]
