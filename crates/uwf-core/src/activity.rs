@@ -66,7 +66,7 @@ pub fn describe_call(name: &str, arguments: &str) -> String {
     }
 }
 
-/// What a tool call searches for.
+/// The text or pattern of a search.
 fn pattern(arguments: &str) -> Option<String> {
     let parsed: Value = serde_json::from_str(arguments).ok()?;
     PATTERNS.iter().find_map(|key| parsed.get(*key)?.as_str()).map(one_line)

@@ -6,7 +6,7 @@ pub use json_cas::text::ellipsize;
 
 use crate::escapes::without_escapes;
 
-/// A text of at most this many characters. A longer one ends after a word, if one ends in its last third, and has an ellipsis.
+/// Shortens a text to this many characters and an ellipsis. Cuts after a word if that drops at most a third.
 pub fn ellipsize_words(text: &str, most: usize) -> Cow<'_, str> {
     let Some((end, _)) = text.char_indices().nth(most) else { return Cow::Borrowed(text) };
     let kept = &text[..end];

@@ -81,7 +81,7 @@ impl InboxRow {
             thread: row.thread.to_string(),
             head: row.head.to_string(),
             changed_at: row.changed_at,
-            is_limit_ending: row.state == ThreadState::Limited && row.until.is_some(),
+            is_limit_ending: row.is_limit_ending(),
             line: line.0,
             actions: actions.0,
             machine: None,

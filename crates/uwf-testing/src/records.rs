@@ -9,11 +9,11 @@ use crate::TestHome;
 use crate::processes::{signal, until};
 
 impl TestHome {
-    /// The newest line with this event in the record of a thread; `started` is that of the newest attempt. Waits for it, because an agent
-    /// may be at work a moment before its keeper has recorded its process.
+    /// The newest line with this event in the record of a thread; for `started`, the line of the newest attempt. Waits for the line, because
+    /// an agent may be at work a moment before its keeper has recorded its process.
     ///
     /// # Panics
-    /// If there is none within a minute.
+    /// If no such line appears within a minute.
     pub fn recorded(&self, thread: &str, event: &str) -> Value {
         let mut found = None;
         until(&format!("the record of {thread} has an event `{event}`"), || {

@@ -125,6 +125,12 @@ impl ThreadRow {
         &self.place
     }
 
+    /// Whether it has reached a limit that ends by itself.
+    #[must_use]
+    pub fn is_limit_ending(&self) -> bool {
+        self.state == ThreadState::Limited && self.until.is_some()
+    }
+
     fn is_finished(&self) -> bool {
         matches!(self.state, ThreadState::Completed | ThreadState::Killed)
     }

@@ -147,7 +147,7 @@ impl InboxView {
         let parts = [&mut needs, &mut running, &mut ready, &mut done];
         parts.into_iter().for_each(|rows| rows.retain(|named| !is_part(named)));
         done.sort_by_key(|named| std::cmp::Reverse(named.row.changed_at));
-        needs.sort_by_key(|named| named.row.state == ThreadState::Limited && named.row.until.is_some());
+        needs.sort_by_key(|named| named.row.is_limit_ending());
         let mut section = |mut rows: Vec<NamedThreadRow>, most: usize| {
             let count = rows.len();
             rows.truncate(most);

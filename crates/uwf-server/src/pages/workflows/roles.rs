@@ -55,7 +55,7 @@ fn texts(role: &Role) -> Markup {
     }
 }
 
-/// What a role does, on one line.
+/// A role on one line: its description, command, branches or goal.
 fn in_short(role: &Role) -> String {
     match (&role.more.run, &role.more.play) {
         _ if !role.description.is_empty() => one_line(&role.description),
