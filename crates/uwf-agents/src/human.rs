@@ -3,11 +3,10 @@
 use agent_kit::{AgentContext, Error, Result, play};
 use uwf_core::prompt::{self, QuestionInput};
 use uwf_core::thread::ThreadId;
-use uwf_core::workflow::{PERSON_PICKS, is_text};
-use uwf_engine::attempt::child_threads;
+use uwf_core::workflow::is_text;
 use uwf_engine::root::home::Home;
-use uwf_engine::thread::load::Thread;
 use uwf_engine::views::branches;
+use uwf_engine::views::copies::WaitingGroup;
 
 /// Asks the question. It never returns a result: the command that takes the answer records it.
 pub fn run(home: &Home, thread: &ThreadId, role: &str) -> Result<()> {
@@ -36,15 +35,9 @@ fn waits(context: &AgentContext<'_>) -> Error {
 
 /// The command that picks a copy, for the person who picks one where the workflow names no role for it.
 fn take(context: &AgentContext<'_>) -> Option<String> {
-    let (home, id) = (context.thread().home(), &context.thread().id);
-    let group = child_threads::parent_of(home, id).filter(|_| context.role_name() == PERSON_PICKS)?;
-    let above = Thread::any(home, &child_threads::parent_of(home, &group)?).ok()?.workflow().ok()?;
-    if above.roles.contains_key(PERSON_PICKS) {
-        return None;
-    }
-    let path = branches::path(home, id)?;
-    let copy = format!("{}.NUMBER", path.strip_suffix(&format!(".{PERSON_PICKS}"))?);
-    Some(format!("uwf thread take {} {}", child_threads::topmost(home, id), branches::as_argument(&copy)))
+    let group = WaitingGroup::picked_by(context.thread().home(), &context.thread().id, context.role_name())?;
+    let copy = format!("{}.NUMBER", group.path);
+    Some(format!("uwf thread take {} {}", group.thread, branches::as_argument(&copy)))
 }
 
 /// The question that a role asks a person.

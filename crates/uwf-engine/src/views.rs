@@ -2,6 +2,7 @@
 
 pub mod branch_setups;
 pub mod branches;
+pub mod copies;
 pub mod cost;
 pub mod course;
 pub mod decisions;

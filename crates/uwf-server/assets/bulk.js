@@ -30,20 +30,57 @@ export function offer(rows) {
   bar.ariaLabel = 'Selected threads';
   bar.append(`${rows.length} selected`);
   for (const [label, action, asks] of ACTIONS) {
-    const button = document.createElement('button');
-    button.textContent = label;
-    if (asks) button.className = 'danger';
-    button.onclick = () => {
-      const set = action === 'label' ? prompt('A label for these threads, KEY=VALUE') : undefined;
-      if (set !== null && (!asks || confirm(asks))) act(rows, action, label, set);
-    };
-    bar.append(button);
+    const act = button(label, () => {
+      const field = fieldOf(action, rows);
+      if (field) ask(bar, rows, action, label, field);
+      else if (!asks || confirm(asks)) send(rows, action, label);
+    });
+    if (asks) act.className = 'danger';
+    bar.append(act);
   }
-  const more = document.createElement('button');
-  more.textContent = rows.length === 2 ? 'Compare' : 'Clear';
-  more.onclick = () => (rows.length === 2 ? compare(rows) : clear(rows));
-  bar.append(more);
+  if (rows.length === 2) bar.append(button('Compare', () => compare(rows)));
+  const all = /** @type {HTMLElement[]} */ (Array.from(document.querySelectorAll('[data-row][data-head]')));
+  if (all.length > rows.length) bar.append(button(`Select all ${all.length}`, () => (all.forEach((row) => mark(row, true)), offer(all))));
+  bar.append(button('Clear', () => clear(rows)));
   document.body.append(bar);
+}
+
+/** @param {string} text @param {() => unknown} does */
+function button(text, does) {
+  const it = document.createElement('button');
+  it.type = 'button';
+  it.textContent = text;
+  it.onclick = does;
+  return it;
+}
+
+/** The field that an action needs, if it needs one. @param {string} action @param {HTMLElement[]} rows @returns {HTMLInputElement | HTMLSelectElement | undefined} */
+function fieldOf(action, rows) {
+  if (action === 'label') {
+    const field = document.createElement('input');
+    Object.assign(field, { name: 'set', required: true, placeholder: 'KEY=VALUE', ariaLabel: 'Label, KEY=VALUE', pattern: '[^=]+=.*' });
+    return field;
+  }
+  // Machines of a gateway have agents of their own.
+  const isOwn = !rows.some((row) => row.dataset.prefix);
+  const choice = isOwn && action === 'retry' && document.querySelector('#agents select');
+  return choice ? Object.assign(/** @type {HTMLSelectElement} */ (choice.cloneNode(true)), { id: '', ariaLabel: 'Agent' }) : undefined;
+}
+
+/** Asks for the field of an action in the place of the actions. @param {Element} bar @param {HTMLElement[]} rows @param {string} action
+ * @param {string} label @param {HTMLInputElement | HTMLSelectElement} field */
+function ask(bar, rows, action, label, field) {
+  const form = document.createElement('form');
+  const go = document.createElement('button');
+  go.className = 'primary';
+  go.textContent = label;
+  form.append(field, go, button('Cancel', () => offer(rows)));
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    send(rows, action, label, field.value ? { [field.name]: field.value } : {});
+  };
+  bar.replaceChildren(`${rows.length} selected`, form);
+  field.focus();
 }
 
 /** @param {HTMLElement[]} rows */
@@ -61,15 +98,15 @@ export function compare(rows) {
   else location.assign(`${a.prefix ?? document.documentElement.dataset.base ?? ''}/compare/${a.row}..${b.row}`);
 }
 
-/** @param {HTMLElement[]} rows @param {string} action @param {string} label @param {string} [set] label of the threads */
-async function act(rows, action, label, set) {
+/** @param {HTMLElement[]} rows @param {string} action @param {string} label @param {Record<string, string>} [fields] */
+async function send(rows, action, label, fields) {
   const refused = [];
   let done = 0;
   for (const row of rows) {
     const { row: thread, head: expectedHead, prefix = document.documentElement.dataset.base ?? '' } = row.dataset;
     say(`${label}: ${done + refused.length} of ${rows.length}`);
     const wait = action === 'run' || action === 'retry' ? 0 : undefined;
-    const body = JSON.stringify({ expectedHead, wait, set });
+    const body = JSON.stringify({ expectedHead, wait, ...fields });
     const headers = { 'content-type': 'application/json', accept: 'application/json' };
     const answer = await fetch(`${prefix}/api/threads/${thread}/${action}`, { method: 'POST', headers, body }).catch(() => null);
     if (answer?.ok) {

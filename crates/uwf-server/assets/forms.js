@@ -11,7 +11,9 @@ export function forms() {
   document.addEventListener('keydown', ({ key, ctrlKey, metaKey, target }) => {
     if (key !== 'Enter' || !(ctrlKey || metaKey) || !(target instanceof HTMLElement)) return;
     const form = target.closest('form');
-    form?.requestSubmit(form.querySelector('button.primary') ?? form.querySelector('button'));
+    const [button, another] = form?.querySelectorAll('button.primary') ?? [];
+    // None of several is meant.
+    if (!another) form?.requestSubmit(/** @type {HTMLElement | undefined} */ (button) ?? form.querySelector('button'));
   });
 }
 

@@ -3,38 +3,44 @@ import { clear, compare, mark, offer } from './bulk.js';
 import { toggle } from './live.js';
 import { say } from './say.js';
 
-/** What is done by no element. @type {[keys: string, what: string, act?: () => unknown][]} */
+/** What is done by no element. A line without keys is a heading. @type {[keys: string, what: string, act?: () => unknown][]} */
 const KEYS = [
+  ['', 'Lists and steps'],
   ['j', 'next row', () => move(1)],
   ['k', 'previous row', () => move(-1)],
+  ['[', 'previous step', () => move(-1)],
+  [']', 'next step, or older threads', () => move(1)],
   ['Enter', 'open', () => document.activeElement?.matches('a,button,summary') || open()],
   ['o', 'open', open],
-  ['x', 'select, for actions on several', select],
-  ['d', 'compare two selected', () => compare(selected())],
-  ['/', 'search', () => find('[type=search]')?.focus()],
-  ['g t', 'threads', () => go('/')],
-  ['g w', 'workflows', () => go('/workflows')],
-  ['g c', 'cost', () => go('/cost')],
-  ['g m', 'machines', () => go('/machines', root)],
-  ['1–9, 0', 'filter by state, inbox'],
-  ['[', 'previous step', () => move(-1)],
-  [']', 'next step', () => move(1)],
   ['e', 'unfold', () => find('summary', current() ?? main)?.click()],
   ['E', 'unfold all', unfold],
-  ['w', 'why'],
+  ['x', 'select, for actions on several', select],
+  ['d', 'compare two selected', () => compare(selected())],
+  ['', 'Actions'],
   ['a', 'answer'],
   ['s', 'step, or retry'],
   ['r', 'run'],
   ['p', 'pause'],
   ['F', 'fork'],
+  ['w', 'why'],
   ['y', 'copy link', () => copy()],
-  ['.', 'pause updates', toggle],
+  ['', 'Go to'],
+  ['g t', 'threads', () => go('/')],
+  ['g w', 'workflows', () => go('/workflows')],
+  ['g c', 'cost', () => go('/cost')],
+  ['g m', 'machines', () => go('/machines', root)],
+  ['1–9, 0', 'threads of a state, inbox'],
+  ['/', 'search', () => find('[type=search]')?.focus()],
   ['Escape', 'back', back],
+  ['', 'This page'],
+  ['.', 'pause updates', toggle],
   ['?', 'keys', help],
 ];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 let first = '';
+/** @type {HTMLInputElement | undefined} The box that was clicked last. */
+let lastBox;
 
 /** @param {string} selector @param {ParentNode} [inside] @returns {HTMLElement | null} */
 const find = (selector, inside = document) => inside.querySelector(selector);
@@ -51,8 +57,8 @@ const go = (path, at = base) => location.assign(at + path);
 
 export function keys() {
   document.addEventListener('keydown', pressed);
-  document.addEventListener('change', ({ target }) => {
-    if (target instanceof HTMLInputElement && target.matches('.select')) select(target.closest('[data-row]'));
+  document.addEventListener('click', ({ target, shiftKey }) => {
+    if (target instanceof HTMLInputElement && target.matches('.select')) check(target, shiftKey);
   });
   document.addEventListener('patched', boxes);
   boxes();
@@ -106,6 +112,15 @@ function boxes() {
   for (const box of every('.select')) box.hidden = false;
 }
 
+/** Selects the row of a box, and with Shift those up to the box before it. @param {HTMLInputElement} box @param {boolean} isRange */
+function check(box, isRange) {
+  const all = every('.select');
+  const [from, to] = [lastBox && isRange ? all.indexOf(lastBox) : -1, all.indexOf(box)];
+  for (const it of from < 0 ? [box] : all.slice(Math.min(from, to), Math.max(from, to) + 1)) mark(it.closest('[data-row]') ?? it, box.checked);
+  lastBox = box;
+  select(null);
+}
+
 /** @param {Element | null | undefined} [row] */
 function select(row = current()) {
   if (row) mark(row);
@@ -147,10 +162,14 @@ function help() {
   on.type = 'checkbox';
   on.checked = !isOff();
   on.onchange = () => (localStorage.keys = on.checked ? 'on' : 'off');
-  const list = make('dl', ...KEYS.flatMap(([keys, what]) => [make('dt', make('kbd', keys)), make('dd', what)]));
-  list.className = 'facts';
+  const groups = make('div');
+  groups.className = 'groups';
+  for (const [keys, what] of KEYS) {
+    if (!keys) groups.append(make('section', make('h3', what), make('dl')));
+    else groups.lastElementChild?.lastElementChild?.append(make('dt', make('kbd', keys)), make('dd', what));
+  }
   const close = make('button', 'Close');
-  const dialog = make('dialog', make('h2', 'Keys'), list, make('label', on, ' Keys are on'), close);
+  const dialog = make('dialog', make('h2', 'Keys'), groups, make('label', on, ' Keys are on'), close);
   close.onclick = () => dialog.close();
   dialog.id = 'keys';
   dialog.ariaLabel = 'Keys';

@@ -2,8 +2,10 @@
 
 mod again;
 mod compare;
+mod copies;
 mod cost;
 mod doctor;
+mod excerpt;
 mod files;
 mod forms;
 mod inbox;

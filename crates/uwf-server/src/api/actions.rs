@@ -64,7 +64,7 @@ pub(crate) struct ApiAction {
 pub(crate) const EXPECT_ATTEMPT: &str = "expect-attempt";
 
 /// The field with the copy of a group that is taken.
-pub(super) const COPY: &str = "copy";
+pub(crate) const COPY: &str = "copy";
 
 /// All actions.
 pub(crate) const ACTIONS: &[ApiAction] = &[
@@ -203,7 +203,7 @@ async fn by_form(
     fields: &RequestFields,
 ) -> Result<Response, HttpFailure> {
     let change = change(app, action, thread, fields).await?;
-    in_browser(thread, fields, perform(app, action, (thread, fields), change, FORM_WAIT).await)
+    in_browser(action, thread, fields, perform(app, action, (thread, fields), change, FORM_WAIT).await)
 }
 
 /// Makes a change, and runs the thread if the request asks for it. A long change continues by itself after `wait`.
@@ -230,6 +230,7 @@ fn sent(action: &ApiAction, thread: &ThreadId, fields: RequestFields) -> SentFor
 
 /// Where a browser goes after a form. A failed attempt is shown on the thread's page; a rejected action is a failure of the request.
 fn in_browser(
+    action: &ApiAction,
     thread: &ThreadId,
     fields: &RequestFields,
     done: Result<ChangeOutcome, HttpFailure>,
@@ -240,8 +241,8 @@ fn in_browser(
         Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY && !failure.still_waits() => None,
         Err(failure) => return Err(failure),
     };
-    // Go to the new thread after a fork.
-    let new = report.as_ref().and_then(|report| report["thread"].as_str()).filter(|id| *id != thread.as_str());
+    // The report of another action may be about a branch.
+    let new = report.as_ref().filter(|_| action.name == "fork").and_then(|report| report["thread"].as_str());
     let back = fields.text("back").filter(|path| is_own_path(path) && new.is_none());
     let path = back.map_or_else(|| format!("/threads/{}", new.unwrap_or(thread.as_str())), str::to_owned);
     Ok(Redirect::to(&path).into_response())

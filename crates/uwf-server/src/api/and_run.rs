@@ -22,7 +22,7 @@ pub(crate) const RUN: &str = "run";
 const WAIT: Duration = Duration::from_millis(800);
 
 /// Actions after which a thread can run.
-const ACTIONS: [&str; 5] = ["answer", "retry", "limit", "resume", "fork"];
+const ACTIONS: [&str; 6] = ["answer", "take", "retry", "limit", "resume", "fork"];
 
 /// Whether an action takes the field.
 pub(super) fn is_possible(action: &str) -> bool {

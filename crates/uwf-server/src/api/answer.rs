@@ -1,12 +1,14 @@
 //! A person's answer in the form the command reads: JSON, a text under a header, or a field for each key of the output.
 
-use json_cas::CompiledSchema;
+use json_cas::{CompiledSchema, NodeHash};
 use serde_json::Value;
 use uwf_core::thread::{Step, ThreadId};
+use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, OpenQuestion};
 use uwf_engine::views::branches;
+use uwf_engine::views::copies::{FinishedCopy, WaitingGroup};
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::app::AppState;
@@ -31,6 +33,27 @@ pub(crate) struct QuestionWithSchema {
     pub(crate) last: Option<Step>,
     /// The newest steps of other roles, newest first.
     pub(crate) earlier: Vec<Step>,
+    /// The copies of a group, if the person picks one.
+    pub(crate) copies: Option<CopiesToPick>,
+}
+
+/// The copies of a group that the person picks from.
+pub(crate) struct CopiesToPick {
+    /// The thread to take a copy in.
+    pub(crate) thread: ThreadId,
+    /// Its head.
+    pub(crate) head: NodeHash,
+    /// The copies, by number.
+    pub(crate) copies: Vec<FinishedCopy>,
+}
+
+impl CopiesToPick {
+    fn read(home: &Home, thread: &ThreadId, role: &str) -> Option<CopiesToPick> {
+        let group = WaitingGroup::picked_by(home, thread, role)?;
+        // Without them, the number of the copy is typed, and the task has the copies.
+        let (head, copies) = (group.head(home).ok()?, group.copies(home).ok()?);
+        Some(CopiesToPick { thread: group.thread, head, copies })
+    }
 }
 
 /// Steps before the newest one in which other roles are looked for.
@@ -45,7 +68,8 @@ pub(crate) fn form(now: &ThreadNow<'_>) -> Result<QuestionWithSchema, HttpFailur
     let earlier = if asked.question.is_none() { earlier_roles(&thread, &asked.role) } else { Vec::new() };
     let last = thread.newest_step()?;
     let task = (last.is_none() && asked.question.is_none()).then(|| thread.start.prompt.clone());
-    Ok(QuestionWithSchema { schema, goal, task, last, earlier, asked })
+    let copies = CopiesToPick::read(thread.home(), &asked.thread, &asked.role);
+    Ok(QuestionWithSchema { schema, goal, task, last, earlier, copies, asked })
 }
 
 fn goal_and_schema(thread: &Thread<'_>, role: &str) -> Result<(String, Value), HttpFailure> {

@@ -69,13 +69,29 @@ impl<'b> ActionButton<'b> {
     }
 }
 
-/// A form around `fields`; empty on a server without changes.
+/// A form around `fields`, with its button; empty on a server without changes.
 pub(crate) fn form(app: &AppState, about: FormSubject<'_>, button: &ActionButton<'_>, fields: &Markup) -> Markup {
+    let key = Some(button.key).filter(|key| !key.is_empty());
+    let run = button.without_run.map(|_| RUN);
+    let inside = html! {
+        (fields)
+        @let first = html! { button class=(button.class) data-key=[key] name=[run] value=[run.map(|_| "true")] { (button.label) } };
+        @match button.without_run { Some(without) => span.submit { (first) button { (without) } }, None => (first) }
+    };
+    with_buttons(app, about, button, &inside)
+}
+
+/// A form around fields and buttons; empty on a server without changes.
+pub(crate) fn with_buttons(
+    app: &AppState,
+    about: FormSubject<'_>,
+    button: &ActionButton<'_>,
+    inside: &Markup,
+) -> Markup {
     if app.is_read_only() {
         return html! {};
     }
     let given = |text| Some(text).filter(|text: &&str| !text.is_empty());
-    let run = button.without_run.map(|_| RUN);
     html! {
         form method="post" action={"/api/threads/" (about.thread) "/" (button.action)} data-confirm=[given(button.confirm)] data-done=[given(button.done)] {
             input type="hidden" name="expectedHead" value=(about.head);
@@ -83,9 +99,7 @@ pub(crate) fn form(app: &AppState, about: FormSubject<'_>, button: &ActionButton
                 input type="hidden" name="expectedAttempt" value=(about.attempt.unwrap_or("none"));
             }
             @if let Some(back) = about.back { input type="hidden" name="back" value=(back); }
-            (fields)
-            @let first = html! { button class=(button.class) data-key=[given(button.key)] name=[run] value=[run.map(|_| "true")] { (button.label) } };
-            @match button.without_run { Some(without) => span.submit { (first) button { (without) } }, None => (first) }
+            (inside)
         }
     }
 }

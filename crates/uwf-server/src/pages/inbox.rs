@@ -1,5 +1,6 @@
 //! `/`: threads that need a person, run, or have ended. `/threads`: all threads, filtered by the query in the URL.
 
+mod filter_form;
 mod read;
 mod views;
 
@@ -14,15 +15,17 @@ use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
-use uwf_engine::root::{ids, registry};
+use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::BranchCounts;
 
+use self::filter_form::FilterChoices;
 use self::read::{InboxSection, InboxThread, InboxView};
 use self::views::SavedViews;
+use super::excerpt::excerpt;
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
-use super::need::OpenRequest;
+use super::need::{self, OpenRequest};
 use super::{parts, texts};
 use crate::api;
 use crate::app::AppState;
@@ -111,10 +114,12 @@ async fn page(
         }
         _ => own,
     };
-    let workflows = match inbox.is_filtered {
-        true => app.read(|home| Ok(registry::read(home)?.into_keys().collect())).await?,
-        false => Vec::new(),
+    let choices = match inbox.is_filtered {
+        true => app.read(FilterChoices::read).await?,
+        false => FilterChoices::default(),
     };
+    let agents: Vec<String> =
+        app.read(|home| Ok(home.config().unwrap_or_default().agents.into_keys().collect())).await?;
     let body = html! {
         div.title-row {
             h1 { "Threads" }
@@ -123,11 +128,13 @@ async fn page(
             (chips(&inbox, &query, &views))
         }
         @if let Some(problem) = &problem { p.problem role="alert" { (parts::message(problem)) } }
-        @if inbox.is_filtered { (filtered(&inbox, &query, &views, &workflows)) } @else {
+        @if inbox.is_filtered { (filtered(&inbox, &query, &views, &choices)) } @else {
             @if inbox.is_empty() { (nothing()) }
             (sections(&inbox, seen.is_some()))
         }
         (inbox.silent())
+        // For a retry of several threads.
+        @if !app.is_read_only() { div #agents hidden { (need::agent_choice(&agents, "all")) } }
     };
     let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
     // The title of a tab says how many threads need its reader.
@@ -245,23 +252,23 @@ fn more(shown: usize, all: usize, states: &str) -> Markup {
     html! { @if all > shown { p { a href={"/?state=" (encoded(states))} { "All " (parts::grouped(all)) } } } }
 }
 
-fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews, workflows: &[String]) -> Markup {
+fn filtered(
+    inbox: &DrawnInbox,
+    query: &filter::ThreadListQuery,
+    views: &SavedViews,
+    choices: &FilterChoices,
+) -> Markup {
     let last = inbox.needs.iter().rfind(|row| row.machine.is_none()).filter(|_| inbox.has_more);
-    let filter::ThreadListQuery { state, outcome, workflow, role, label, q, .. } = query;
+    let filter::ThreadListQuery { outcome, workflow, role, label, q, .. } = query;
     let is_filtered = [outcome, workflow, role, label, q].iter().any(|value| !value.is_empty());
     html! {
-        // On a narrow screen, the form unfolds.
+        // On a narrow screen, the forms unfold.
         input #show-filter.fold type="checkbox" checked[is_filtered];
         label for="show-filter" { "Filters" }
-        form.filter action="/" {
-            @if !state.is_empty() { input type="hidden" name="state" value=(state); }
-            @if state.is_empty() { input type="hidden" name="all" value="1"; }
-            (field("q", "Text", q)) (field("workflow", "Workflow", workflow)) (field("role", "Last role", role))
-            (field("outcome", "Outcome", outcome)) (field("label", "Label", label))
-            datalist id=(WORKFLOWS) { @for name in workflows { option value=(name) {} } }
-            button { "Filter" }
+        div.filters {
+            (choices.form(query))
+            (views.form(query))
         }
-        (views.form(query))
         @if inbox.needs.is_empty() { p.empty { "No threads match." } }
         ul #found.rows { @for row in &inbox.needs { (row.draw()) } }
         @if let Some(row) = last {
@@ -271,14 +278,6 @@ fn filtered(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedVi
             p { a.button href={ (machine.prefix()) "/" (query.with("after", "")) } { "All threads on " (machine) } }
         }
     }
-}
-
-/// The id of the names of workflows that the filter offers.
-const WORKFLOWS: &str = "workflow-names";
-
-fn field(name: &str, label: &str, value: &str) -> Markup {
-    let list = (name == "workflow").then_some(WORKFLOWS);
-    html! { label { (label) " " input name=(name) value=(value) size="14" list=[list]; } }
 }
 
 fn row_actions(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
@@ -309,7 +308,11 @@ fn line(item: &InboxThread) -> Markup {
                 a.task data-open href={"/threads/" (row.thread)} {
                     @match task { Some(task) => (parts::ticks(&task)), None => { "Damaged thread " (parts::short_id(row.thread.as_str())) } }
                 }
-                @match &item.running { Some(step) => (at_work(step)), None => (reason(item)) }
+                @match (&item.running, &item.result) {
+                    (Some(step), _) => (at_work(step)),
+                    (None, Some(result)) => span.why.excerpt { (excerpt(result, &[])) },
+                    (None, None) => (reason(item)),
+                }
             }
             span.facts {
                 @let place = item.named.branch.as_deref().map(|branch| text::ellipsize(branch, TASK).into_owned()).or(role);

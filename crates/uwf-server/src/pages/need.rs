@@ -11,8 +11,7 @@ use uwf_engine::views::branches;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use super::forms::{self, ActionButton, FormSubject};
-use super::parts;
-use super::values;
+use super::{copies, parts, values};
 use crate::api::answer::{self, QuestionWithSchema};
 use crate::app::AppState;
 use crate::command_line::{WAIT_OPTION, json_name};
@@ -130,6 +129,9 @@ impl OpenRequest {
 
 /// The form of a question, below what it is about.
 fn question(app: &AppState, about: FormSubject<'_>, form: &QuestionWithSchema, files: &Markup) -> Markup {
+    if let Some(asked) = &form.copies {
+        return copies::choice(app, asked, about.back);
+    }
     let asked = form.asked.question.as_ref();
     let (text, options) = (asked.map(|question| question.text.as_str()), asked.map(|question| &*question.options));
     let question = forms::FormQuestion { text, options: options.unwrap_or_default(), schema: &form.schema };
@@ -180,7 +182,7 @@ fn output_of(thread: &ThreadId, step: &Step, is_open: bool) -> Markup {
 }
 
 /// A choice of the agent for the next attempt.
-fn agent_choice(agents: &[String], id: &str) -> Markup {
+pub(super) fn agent_choice(agents: &[String], id: &str) -> Markup {
     html! {
         @if agents.len() > 1 {
             label.inline for={"agent-" (id)} { "Agent" }

@@ -17,6 +17,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
+use uwf_engine::views::branches;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadRow};
 use uwf_engine::views::workflow_names::WorkflowNames;
 
@@ -147,7 +148,21 @@ struct SearchResults {
 struct ThreadMatch {
     row: ThreadRow,
     workflow: String,
+    /// The path of a branch.
+    branch: Option<String>,
     found: FoundThread,
+}
+
+impl ThreadMatch {
+    /// What its line says. The task of a branch begins with the task of its thread, so a branch below its thread has its path alone.
+    fn title(&self, depth: usize) -> String {
+        let task = &self.found.task;
+        match &self.branch {
+            Some(branch) if depth > 0 => branch.clone(),
+            Some(branch) => format!("{branch}: {task}"),
+            None => task.clone(),
+        }
+    }
 }
 
 impl SearchResults {
@@ -196,7 +211,8 @@ impl SearchResults {
             self.searched.0 += 1;
             let workflow = row.workflow.and_then(|workflow| names.name(home, workflow)).unwrap_or_default();
             if let Some(found) = words.find_in(home, &row, &workflow, until) {
-                self.threads.push(ThreadMatch { row, workflow, found });
+                let branch = row.is_child().then(|| branches::path(home, &row.thread)).flatten();
+                self.threads.push(ThreadMatch { row, workflow, branch, found });
             }
         }
         Ok(())
@@ -298,10 +314,13 @@ fn results(found: &SearchResults) -> Markup {
                 p.quiet { @if found.searched.0 < found.searched.1 { "Nothing was found yet." } @else { "No threads match." } }
             }
             ul.rows {
-                @for ThreadMatch { row, workflow, found: FoundThread { task, matches } } in &found.threads {
-                    li.row data-row=(row.thread) tabindex="-1" {
-                        (parts::thread_line(row, workflow, &format!("/threads/{}", row.thread), task))
-                        @for WordMatch { step, role, excerpt: [before, word, after] } in matches {
+                // Branches and child threads are below the thread that plays them.
+                @for (position, depth) in list::in_families(found.threads.iter().map(|found| &found.row)) {
+                    @let found = &found.threads[position];
+                    @let row = &found.row;
+                    li.row.part[depth > 0] data-row=(row.thread) tabindex="-1" {
+                        (parts::thread_line(row, &found.workflow, &format!("/threads/{}", row.thread), &found.title(depth)))
+                        @for WordMatch { step, role, excerpt: [before, word, after] } in &found.found.matches {
                             p.match { a href={"/threads/" (row.thread) "/steps/" (step)} { (role) } ": " (before) mark { (word) } (after) }
                         }
                     }

@@ -4,7 +4,6 @@ mod branches;
 mod child_work;
 mod current;
 mod current_row;
-mod excerpt;
 mod fork_choices;
 mod fork_form;
 mod forks;

@@ -167,6 +167,12 @@ fn several_selected_threads_are_paused() {
 }
 
 #[test]
+fn selected_thread_is_retried_with_another_agent() {
+    let showcase = act("retries_with_another_agent", |it| json!({ "stuck": it.stuck }));
+    assert_ne!(state(&showcase, &showcase.stuck), "stuck");
+}
+
+#[test]
 fn selected_threads_get_label_and_view() {
     let showcase = act("labels_several", |it| json!({ "active": it.active, "done": it.done }));
     assert_eq!(showcase.home.json(&["thread", "show", &showcase.active])["labels"], json!({ "team": "web" }));

@@ -311,8 +311,33 @@ def acts_on_several(browser):
     assert "1 selected" in bar.inner_text(), "the refused one stays selected"
     bar.get_by_role("button", name="Clear").click()
     assert not bar.count() and not page.locator(".select:checked").count()
+    # Shift selects the rows between two.
+    boxes = page.locator(".select")
+    boxes.nth(0).click()
+    boxes.nth(2).click(modifiers=["Shift"])
+    assert "3 selected" in bar.inner_text() and boxes.nth(1).is_checked()
+    bar.get_by_role("button", name="Select all").click()
+    assert f"{boxes.count()} selected" in bar.inner_text()
+    assert not bar.get_by_role("button", name="Select all").count()
     # The browser reports the refusal of the thread that has ended.
     browser.problems = [it for it in browser.problems if "40" not in it]
+
+
+def retries_with_another_agent(browser):
+    """A selected thread that is stuck is tried again with an agent that its reader chooses."""
+    stuck = browser.scenario["stuck"]
+    page = browser.page("/?all=1")
+    page.locator(f"#t-{stuck} .select").check()
+    bar = page.locator("#bulk")
+    bar.get_by_role("button", name="Retry").click()
+    assert bar.get_by_label("Agent").input_value() == "", "the same agent as before, unless another is chosen"
+    bar.get_by_role("button", name="Cancel").click()
+    bar.get_by_role("button", name="Retry").click()
+    bar.get_by_label("Agent").select_option("mock")
+    bar.get_by_role("button", name="Retry").click()
+    until("it was tried", lambda: "1 of 1 done" in page.inner_text("#notice"))
+    page.goto(f"/threads/{stuck}")
+    until("the other agent has played the role", lambda: page.reload() and state(page) != "stuck")
 
 
 def labels_several(browser):
@@ -322,12 +347,15 @@ def labels_several(browser):
     for row in [scenario["active"], scenario["done"]]:
         page.locator(f"#t-{row}").focus()
         page.keyboard.press("x")
-    browser.expected_dialogs = ["team=web"]
-    page.locator("#bulk").get_by_role("button", name="Label").click()
+    bar = page.locator("#bulk")
+    bar.get_by_role("button", name="Label").click()
+    bar.get_by_label("Label, KEY=VALUE").fill("team=web")
+    page.keyboard.press("Enter")
     until("both are labelled", lambda: "2 of 2 done" in page.inner_text("#notice"))
     page.goto(f"/threads/{scenario['done']}")
     page.get_by_role("link", name="team=web").click()
     until("the label finds both", lambda: page.locator("#found > li").count() == 2)
+    page.get_by_text("Save as a view").click()
     page.get_by_label("Name of the view").fill("The web & more")
     page.get_by_role("button", name="Save this view").click()
     view = page.get_by_role("link", name="The web & more")

@@ -123,20 +123,35 @@ fn hidden<'p>(form: &'p str, name: &str) -> &'p str {
 }
 
 #[test]
-fn answer_on_the_page_of_its_thread() {
+fn copy_is_picked_on_page_of_its_thread() {
     let home = drafts(&DRAFTS.replace("    pick: judge\n", ""));
     let thread = thread_of(&home.uwf(&["run", "best-of", "-p", "Write."]));
     let server = TestServer::start(&home, &[]);
     let path = format!("/threads/{thread}");
     let page = server.page(&path).body;
     assert!(page.contains("Draft 2.") && !page.contains("uwf thread answer"), "{page}");
-    let form =
-        page.split("<form ").find(|form| form.contains("/answer\"")).unwrap_or_else(|| panic!("no form: {page}"));
-    let action = form.split("action=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
-    assert!(!action.contains(&thread), "it is the branch that is answered: {form}");
-    let fields = ["expectedHead", "expectedAttempt", "back"].map(|name| format!("{name}={}", hidden(form, name)));
-    let answered = serve_actions::form(&server, action, &format!("{}&run=true&output.winner=2", fields.join("&")));
-    assert_eq!((answered.status, answered.header("location")), (303, Some(&*path)), "{}", answered.body);
+    assert_eq!(page.matches("Pick this one").count(), 3, "{page}");
+    assert_eq!(page.matches("Compare with the first").count(), 2, "{page}");
+    let action = format!("/api/threads/{thread}/take");
+    let form = page.split("<form ").find(|form| form.contains(&action)).unwrap_or_else(|| panic!("no form: {page}"));
+    let fields = ["expectedHead", "back", "run"].map(|name| format!("{name}={}", hidden(form, name)));
+    let picked =
+        serve_actions::form(&server, &action, &format!("{}&copy=drafts.2&message=It+is+short.", fields.join("&")));
+    assert_eq!((picked.status, picked.header("location")), (303, Some(&*path)), "{}", picked.body);
+    until("the whole thread has run", || home.json(&["thread", "show", &thread])["state"] == "completed");
+    assert_eq!(home.json(&["thread", "eval", &thread, "$last('drafts').winner"]), json!(2));
+    assert!(prompt(&home, "last").contains("It is short."), "the person's reason is not lost");
+}
+
+#[test]
+fn answer_to_a_branch_runs_its_thread() {
+    let home = drafts(&DRAFTS.replace("    pick: judge\n", ""));
+    let thread = thread_of(&home.uwf(&["run", "best-of", "-p", "Write."]));
+    let listed = home.json(&["thread", "list", "--all"]);
+    let asking = listed.as_array().unwrap().iter().find(|row| row["branch"] == "drafts.pick").unwrap();
+    let data = json!({ "expectedHead": asking["head"], "data": "{\"winner\": 2}", "run": true }).to_string();
+    let answered = home.uwf(&["api", "POST", &format!("/threads/{}/answer", text(asking, "thread")), "--data", &data]);
+    assert_eq!(answered.code, Some(0), "{}", answered.transcript());
     until("the whole thread has run", || home.json(&["thread", "show", &thread])["state"] == "completed");
     assert_eq!(home.json(&["thread", "eval", &thread, "$last('drafts').winner"]), json!(2));
 }
@@ -152,7 +167,7 @@ fn person_picks_where_nobody_else_does() {
     let page = server.page(&format!("/threads/{thread}")).body;
     assert!(page.contains("drafts.pick</a> needs your answer"), "{page}");
     let form = server.page("/").body;
-    assert!(form.contains("These are the results of the same task") && form.contains("Draft 2."), "{form}");
+    assert!(form.contains("Pick this one") && form.contains("Draft 2."), "{form}");
     let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;
     for said in [&ran.stderr, &shown] {
         assert!(said.contains("2: {\"words\":20}\n"), "each copy is shown: {said}");

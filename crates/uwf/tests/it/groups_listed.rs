@@ -298,3 +298,28 @@ fn outcome_filter_finds_runs_not_branches() {
     assert!(page.contains(&thread_of(&broken)) && !page.contains(&thread_of(&sound)), "{page}");
     assert!(!page.contains("both.one"), "{page}");
 }
+
+#[test]
+fn search_shows_branches_below_their_thread() {
+    let home = two_items();
+    let ran = home.uwf(&["run", "plan", "-p", "Mend zebras."]);
+    assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    let thread = thread_of(&ran);
+    let found = TestServer::start(&home, &[]).page("/search?q=fixed").body;
+    let rows: Vec<&str> = found.split("<li class=\"row").skip(1).collect();
+    assert!(!rows[0].starts_with(" part") && rows[0].contains(&thread), "{found}");
+    assert!(rows.len() > 1 && rows[1..].iter().all(|row| row.starts_with(" part")), "{found}");
+    assert!(rows.iter().any(|row| row.contains(">work.fixes.src<")), "by its path: {found}");
+}
+
+#[test]
+fn filter_offers_roles_and_outcomes() {
+    let home = two_items();
+    let server = TestServer::start(&home, &[]);
+    let form = server.page("/?all=1&role=check&workflow=0123456789ABC").body;
+    for choice in ["check", "fixer", "mend", "plan", "no-match"] {
+        assert!(form.contains(&format!("<option value=\"{choice}\"")), "{choice}: {form}");
+    }
+    assert!(form.contains("<option value=\"check\" selected>"), "{form}");
+    assert!(form.contains("<option value=\"0123456789ABC\" selected>"), "a hash stays: {form}");
+}

@@ -5,12 +5,14 @@ use maud::{Markup, html};
 use uwf_core::config::UwfConfig;
 use uwf_core::money;
 use uwf_core::spending::SpendingTotals;
+use uwf_core::text;
 use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::chain::Record;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::usage;
 use uwf_engine::verbs::diff::{DiffReport, DiffSubject};
+use uwf_engine::views::branches;
 use uwf_engine::views::cost::{self, CostBy, CostRequest};
 use uwf_engine::views::show;
 use uwf_engine::views::thread_now::ThreadNow;
@@ -23,6 +25,9 @@ use crate::pages::{files, parts, texts};
 
 /// Rows on one page.
 const SHOWN: usize = 50;
+
+/// Characters of a task at the head of its column.
+const TITLE: usize = 50;
 
 /// Longest thread whose spending is added up, in steps, so that the page appears soon.
 const ADDED_UP: usize = 500;
@@ -162,7 +167,7 @@ fn head(
             table.totals {
                 thead { tr {
                     td {}
-                    @for (named, thread) in two.iter().zip(threads) { th scope="col" { (title(named, thread)) } }
+                    @for (named, thread) in two.iter().zip(threads) { th scope="col" { (title(home, named, thread)) } }
                     th scope="col" { "Difference" }
                 } }
                 tbody {
@@ -199,11 +204,13 @@ fn tasks(threads: [&Thread<'_>; 2]) -> Markup {
 }
 
 /// The head of a column.
-fn title(named: &DiffSubject, thread: &Thread<'_>) -> Markup {
+fn title(home: &Home, named: &DiffSubject, thread: &Thread<'_>) -> Markup {
     match named {
-        DiffSubject::Thread(id) => html! {
-            a href={"/threads/" (id)} title=(id) { "Thread " (parts::short_id(id.as_str())) }
-        },
+        DiffSubject::Thread(id) => {
+            let task = || text::ellipsize_words(&texts::first_line(&thread.start.prompt), TITLE).into_owned();
+            let name = branches::path(home, id).unwrap_or_else(task);
+            html! { a href={"/threads/" (id)} title=(id) { (name) " " (parts::short_id(id.as_str())) } }
+        }
         DiffSubject::Node(hash) => html! { a href={"/cas/" (hash)} { (thread.position()) } " " code.quiet { (hash) } },
     }
 }

@@ -102,7 +102,7 @@ fn drawn(days: &[ChartDay], before: &SpendingTotals) -> Markup {
                     @let words = format!("{short}{}", if is_today { " so far" } else { "" });
                     li {
                         a href={"/cost?by=thread&since=" (day.name) "&until=" (day_after(&day.name))} title={ (day.name) ": " (words) } {
-                            @if is_labelled { span.amount { @if tall > 0.0 { (short.trim_start_matches("≥ ").trim_end_matches(" tokens")) } } }
+                            @if is_labelled { span.amount { @if tall > 0.0 { (short.trim_end_matches(" tokens")) } } }
                             @else { span.hidden { (day.name) ": " (words) } }
                             // The height of the drawing, so that the amount is on top of the column.
                             svg height=(number(tall)) viewBox="0 0 10 10" preserveAspectRatio="none" aria-hidden="true" { rect.column.today[is_today] width="10" height="10" {} }

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use json_cas::NodeHash;
+use serde_json::Value;
 use uwf_core::config::UwfConfig;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 use uwf_engine::root::home::Home;
+use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::step::newest_attempt;
 use uwf_engine::views::list::{NamedThreadRow, PlayedBranch};
@@ -71,6 +73,8 @@ pub(super) struct InboxThread {
     pub(super) asking: Option<AskingBranch>,
     /// The newest attempt at its head, or at the head of the asking branch; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
+    /// The output of its last step; read only if it has ended.
+    pub(super) result: Option<Value>,
     /// The branches that it is playing.
     pub(super) branches: Vec<PlayedBranch>,
 }
@@ -154,13 +158,14 @@ impl InboxView {
             InboxSection { threads: items(home, &config, memory, rows, played), count }
         };
         let (mut needs, mut running) = (section(needs, SHOWN), section(running, SHOWN));
-        let (mut ready, done) = (section(ready, SHOWN / 2), section(done, SHOWN));
+        let (mut ready, mut done) = (section(ready, SHOWN / 2), section(done, SHOWN));
         let steps = memory.with_running(|known| ps::ps(home, known))?;
         let mut steps: HashMap<ThreadId, RunningStep> =
             steps.into_iter().map(|step| (step.thread.clone(), step)).collect();
         running.threads.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
         needs.threads.iter_mut().for_each(|item| item.ask(home, &config));
         needs.threads.iter_mut().chain(&mut ready.threads).for_each(|item| item.attempt = item.newest_attempt(home));
+        done.threads.iter_mut().for_each(|item| item.result = last_output(home, item.named.row.head));
         Ok(InboxView { counts, all: count, is_filtered: false, has_more: false, needs, running, ready, done })
     }
 }
@@ -199,6 +204,12 @@ impl InboxThread {
         let (thread, head) = self.subject();
         newest_attempt::at_head(home, thread, head).ok().map(|newest| newest.to_string())
     }
+}
+
+/// The output of the step at a head, if it is readable. The page of the thread says why it is not.
+fn last_output(home: &Home, head: NodeHash) -> Option<Value> {
+    let (step, _) = nodes::step_node(home.store(), head).ok()?;
+    Some(home.store().get(step.output).ok()?.payload)
 }
 
 /// Running child threads of running threads. The row of the topmost thread stands for them, so it gets their branches.
@@ -253,6 +264,7 @@ fn items(
             since: None,
             asking: None,
             attempt: None,
+            result: None,
             branches,
         }
     };

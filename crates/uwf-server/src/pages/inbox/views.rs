@@ -41,18 +41,20 @@ impl SavedViews {
     pub(super) fn form(&self, shown: &ThreadListQuery) -> Markup {
         let query = normal(shown);
         html! {
-            form.view method="post" action=(PATH) {
-                input type="hidden" name="query" value=(query);
-                @match self.0.iter().find(|(_, known)| *known == query) {
-                    Some((name, _)) => {
-                        input type="hidden" name="remove" value=(name);
-                        button.quiet { "Remove the view " (name) }
-                    }
-                    None => {
+            @match self.0.iter().find(|(_, known)| *known == query) {
+                Some((name, _)) => form.view method="post" action=(PATH) {
+                    input type="hidden" name="query" value=(query);
+                    input type="hidden" name="remove" value=(name);
+                    button.quiet { "Remove the view " (name) }
+                },
+                None => details.view #save-view {
+                    summary { "Save as a view" }
+                    form.view method="post" action=(PATH) {
+                        input type="hidden" name="query" value=(query);
                         label { "Name of the view " input name="name" required maxlength=(MAX_NAME) size="14"; }
                         button { "Save this view" }
                     }
-                }
+                },
             }
         }
     }

@@ -14,7 +14,9 @@ pub(super) fn obtained(home: &Home, view: &StepView) -> Markup {
     let Some(step) = view.reasoned() else { return html! {} };
     html! {
         section #obtained aria-labelledby="obtained-title" {
-            h2 #obtained-title { "How the output was obtained" }
+            // An answer that was valid at once needs no explanation.
+            details.section open[!is_plain(&step.output)] {
+            summary { h2 #obtained-title { "How the output was obtained" } @if let Some(by) = &step.output.extracted_by { " " span.quiet { (by) } } }
             ol.ladder {
                 @if let Some(session) = &view.session { (raw(home, session.raw)) }
                 (rungs(&step.output))
@@ -33,8 +35,15 @@ pub(super) fn obtained(home: &Home, view: &StepView) -> Markup {
             }
             @if let Some(why) = &step.output.unreadable { p.problem { "The rest cannot be read: " (why) } }
             p.small.quiet { a href={"/cas/" (view.at.step.detail)} { "All records" } }
+            }
         }
     }
+}
+
+/// Whether the output was read in the first place, without a fault or a correction.
+fn is_plain(output: &OutputOrigin) -> bool {
+    let is_clean = |rung: &RungResult| rung.errors.is_empty() && rung.fixes.is_empty();
+    output.rungs.iter().all(is_clean) && !output.adopted && output.reread.is_none() && output.unreadable.is_none()
 }
 
 fn raw(home: &Home, raw: json_cas::NodeHash) -> Markup {

@@ -1,4 +1,4 @@
-//! The prompt. Texts that were new since the role's last visit are unfolded, the rest is folded.
+//! The prompt, folded. In it, texts that were new since the role's last visit are unfolded.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,8 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
     let (old, new): (Vec<NodeHash>, Vec<NodeHash>) = inputs.into_iter().partition(|hash| said.contains(hash));
     html! {
         section #prompt aria-labelledby="prompt-title" {
-            h2 #prompt-title { "Prompt" }
+            details.section {
+            summary { h2 #prompt-title { "Prompt " span.number { (parts::many(new.len() + old.len(), "part")) } } }
             @if let Some(last) = at.last_visit {
                 p.quiet {
                     (parts::many(new.len(), "part")) " new since the role's "
@@ -30,6 +31,7 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
             @if new.is_empty() && old.is_empty() { p.quiet { "It was not recorded." } }
             @for hash in &new { (text(home, *hash, true)) }
             @for hash in &old { (text(home, *hash, false)) }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 
 use super::super::parts;
-use super::time_bars::TimeAxis;
+use super::time_bars::{TimeAxis, of_branches};
 
 /// How many branches are in each state.
 pub(super) fn counts(group: &GroupStatus) -> String {
@@ -23,11 +23,13 @@ pub(super) fn counts(group: &GroupStatus) -> String {
 
 /// The branches of a group, each with a bar on the common time axis.
 pub(super) fn branches(group: &GroupStatus) -> Markup {
-    let axis = group.span();
+    let span = group.span();
+    let busy = |to| of_branches(group).into_iter().chain([(to, to)]).collect();
+    let axis = span.map(|(from, to)| TimeAxis::over(busy(to), from, false));
     html! {
         ol.branches {
-            @for branch in group.all_branches() { (line(branch, axis)) }
-            @if let Some((from, to)) = axis {
+            @for branch in group.all_branches() { (line(branch, axis.as_ref())) }
+            @if let Some((from, to)) = span {
                 li.axis.small.quiet {
                     span.ends { span { (parts::time(from)) } span { (parts::duration(to.saturating_sub(from))) } }
                 }
@@ -37,7 +39,7 @@ pub(super) fn branches(group: &GroupStatus) -> Markup {
     }
 }
 
-fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
+fn line(branch: &BranchStatus, axis: Option<&TimeAxis>) -> Markup {
     let id = branch.thread.as_ref().map_or_else(|| branch.branch.clone(), ToString::to_string);
     let has_worked = branch.agent.is_some();
     html! {
@@ -50,7 +52,7 @@ fn line(branch: &BranchStatus, axis: Option<(u64, u64)>) -> Markup {
             }
             (state(branch))
             span.took title="When its agents worked, and when they waited" {
-                @if let Some((from, to)) = axis { (TimeAxis::new(from, to).branch(branch)) }
+                @if let Some(axis) = axis { (axis.branch(branch)) }
                 @if has_worked || branch.waited_ms > 0 { span { (work_time(branch)) } }
             }
             span.facts.quiet.small {

@@ -18,6 +18,9 @@ const TURNS: usize = 20;
 /// Bytes of printed output that are shown.
 const PRINTED: usize = 16 << 10;
 
+/// Bytes shown of the end of a tool call's result.
+const RESULT: usize = 4 << 10;
+
 /// Characters of a tool call's arguments on its line.
 const ARGUMENTS: usize = 140;
 
@@ -81,7 +84,7 @@ fn turn(what: &ThreadEventKind) -> Markup {
     html! {
         li #{"turn-" (turn)} {
             @for (words, is_thought) in thoughts(text) { div.text.quiet.small[is_thought] { (markdown(words, 3)) } }
-            @for call in tool_calls { (tool(call, *done)) }
+            @for (position, call) in tool_calls.iter().enumerate() { (tool(&format!("call-{turn}-{position}"), call, *done)) }
         }
     }
 }
@@ -99,15 +102,21 @@ fn thoughts(text: &str) -> Vec<(&str, bool)> {
     parts
 }
 
-fn tool(call: &EventToolCall, done: bool) -> Markup {
+/// A call of a tool. Its result unfolds.
+fn tool(id: &str, call: &EventToolCall, done: bool) -> Markup {
     let words = activity::describe_call(&call.name, &call.arguments);
     let words = text::ellipsize(&words, ARGUMENTS);
     let is_over = done || !call.result.is_empty();
     let is_denied = activity::is_denied(&call.result);
+    let line = html! {
+        span aria-hidden="true" { @if is_denied { "✗ " } @else if is_over { "✓ " } @else { "▸ " } } code title={ (call.name) " " (text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS)) } { (words) }
+        @if is_denied { span.warn { " denied" } }
+        @if call.duration_ms > 0 { span.quiet { " " (parts::duration(call.duration_ms)) } }
+    };
+    let result = text::end(call.result.trim_end(), RESULT);
     html! {
-        p.tool { span aria-hidden="true" { @if is_denied { "✗ " } @else if is_over { "✓ " } @else { "▸ " } } code title={ (call.name) " " (text::ellipsize(&text::one_line(&call.arguments), ARGUMENTS)) } { (words) }
-            @if is_denied { span.warn { " denied" } }
-            @if call.duration_ms > 0 { span.quiet { " " (parts::duration(call.duration_ms)) } }
+        @if result.is_empty() { p.tool { (line) } } @else {
+            details.tool #(id) { summary { (line) } pre tabindex="0" { (uwf_core::escapes::without_escapes(result)) } }
         }
     }
 }

@@ -6,10 +6,10 @@ use uwf_core::text;
 use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 use uwf_engine::views::timeline::TimedStep;
 
+use super::super::excerpt::excerpt;
 use super::super::{parts, values};
 use super::child_work::ChildWork;
 use super::current::CurrentStep;
-use super::excerpt::excerpt;
 use super::read::{SHOWN, ThreadView};
 use super::time_bars::{TimeAxis, WAIT};
 use super::{branches, current_row, nested, reason, time_bars};

@@ -35,11 +35,6 @@ pub(super) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// An axis between two times.
-    pub(super) fn new(from: u64, to: u64) -> TimeAxis {
-        TimeAxis::over(vec![(from, to)], from, false)
-    }
-
     /// An axis over busy times, which are in any order. `begun` is its beginning, if it is earlier. A wait that has not ended has the length of
     /// a shortened pause, so that the page of a waiting thread stays the same.
     pub(super) fn over(mut busy: Vec<Span>, begun: u64, is_open: bool) -> TimeAxis {
@@ -96,14 +91,13 @@ impl TimeAxis {
         }
     }
 
-    /// A time without work; a shortened one has a gap.
+    /// A time without work, with a gap at each shortened pause.
     fn waits(&self, (from, to): Span, title: &str) -> Markup {
-        let is_in = |pause: &Span| pause.0 >= from && pause.1 <= to;
-        let gap =
-            self.pauses.iter().find(|pause| is_in(pause)).map(|(from, to)| (self.place(*from) + self.place(*to)) / 2.0);
+        let pauses = self.pauses.iter().filter(|pause| pause.0 >= from && pause.1 <= to);
+        let gaps = pauses.map(|(from, to)| (self.place(*from) + self.place(*to)) / 2.0);
         html! {
             (self.rect("waits", (from, to), (4, 2), Some(title)))
-            @if let Some(gap) = gap { rect.gap x=(format!("{:.2}", gap - 0.5)) y="2" width="1" height="6" {} }
+            @for gap in gaps { rect.gap x=(format!("{:.2}", gap - 0.5)) y="2" width="1" height="6" {} }
         }
     }
 
@@ -141,6 +135,9 @@ impl TimeAxis {
     pub(super) fn group(&self, spans: &[Span], is_running: bool, waits: Option<(u64, &str)>) -> Markup {
         let class = if is_running { "runs" } else { "works" };
         lane(&html! {
+            @if let Some(((from, _), (_, to))) = spans.first().zip(spans.last()).filter(|(first, last)| first != last) {
+                (self.waits((*from, *to), "the group"))
+            }
             @if let Some((from, title)) = waits { (self.rect("waits", (from, u64::MAX), (4, 2), Some(title))) }
             @for span in spans { (self.rect(class, *span, (1, 8), None)) }
         })
@@ -168,7 +165,7 @@ impl TimeAxis {
             (true, _) => "fails",
         };
         lane(&html! {
-            @if let Some(started) = branch.started_at { (self.rect("waits", (started, end), (4, 2), Some(&branch.branch))) }
+            @if let Some(started) = branch.started_at { (self.waits((started, end), &branch.branch)) }
             @for (position, attempt) in branch.attempts.iter().enumerate() {
                 (self.rect(class(position, attempt.to.is_some()), (attempt.from, attempt.to.unwrap_or_else(ids::now_ms)), (1, 8), Some(&branch.branch)))
             }

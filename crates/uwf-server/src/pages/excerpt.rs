@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 use uwf_core::text;
 
-use super::super::parts;
+use super::parts;
 
 /// Characters of an output on its line.
 const LENGTH: usize = 140;

@@ -1,0 +1,69 @@
+//! The form that filters the list of threads.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use uwf_core::outcome::{FAILED, KILLED, NO_MATCH, STOPPED, SUCCEEDED};
+use uwf_engine::root::home::Home;
+use uwf_engine::root::registry;
+use uwf_engine::verbs::workflows;
+
+use crate::failure::HttpFailure;
+use crate::filter::ThreadListQuery;
+
+/// What the form offers, from the workflows that have a name.
+#[derive(Default)]
+pub(super) struct FilterChoices {
+    workflows: BTreeSet<String>,
+    roles: BTreeSet<String>,
+    outcomes: BTreeSet<String>,
+}
+
+impl FilterChoices {
+    /// The names of all workflows; roles and outcomes are those of the current version of each.
+    pub(super) fn read(home: &Home) -> Result<FilterChoices, HttpFailure> {
+        let outcomes = [SUCCEEDED, FAILED, NO_MATCH, STOPPED, KILLED].map(str::to_owned).into();
+        let mut choices = FilterChoices { outcomes, ..FilterChoices::default() };
+        for (name, entry) in registry::read(home)? {
+            choices.workflows.insert(name);
+            // The list of workflows says which of them is damaged.
+            let Ok(shown) = workflows::show(home, entry.hash) else { continue };
+            let transitions = shown.workflow.graph.values().flatten();
+            choices.outcomes.extend(transitions.filter_map(|transition| transition.outcome.clone()));
+            choices.roles.extend(shown.workflow.roles.into_keys());
+        }
+        Ok(choices)
+    }
+
+    /// The form, filled in with a query.
+    pub(super) fn form(&self, query: &ThreadListQuery) -> Markup {
+        let ThreadListQuery { state, outcome, workflow, role, label, q, .. } = query;
+        html! {
+            form.filter action="/" {
+                @if state.is_empty() { input type="hidden" name="all" value="1"; } @else { input type="hidden" name="state" value=(state); }
+                label { "Text " input name="q" value=(q) size="10"; }
+                (choice("workflow", "Workflow", workflow, &self.workflows))
+                (choice("role", "Last role", role, &self.roles))
+                (choice("outcome", "Outcome", outcome, &self.outcomes))
+                label { "Label " input name="label" value=(label) placeholder="KEY=VALUE" size="10"; }
+                button { "Filter" }
+            }
+        }
+    }
+}
+
+/// A menu. It also has a value that comes from a link: the hash of a workflow, for example.
+fn choice(name: &str, label: &str, chosen: &str, choices: &BTreeSet<String>) -> Markup {
+    let own = (!chosen.is_empty() && !choices.contains(chosen)).then_some(chosen);
+    html! {
+        label {
+            (label) " "
+            select name=(name) {
+                option value="" { "any" }
+                @for value in own.into_iter().chain(choices.iter().map(String::as_str)) {
+                    option value=(value) selected[value == chosen] { (value) }
+                }
+            }
+        }
+    }
+}
