@@ -29,7 +29,8 @@ export function offer(rows) {
   bar.setAttribute('aria-live', 'polite');
   bar.ariaLabel = 'Selected threads';
   bar.append(`${rows.length} selected`);
-  for (const [label, action, asks] of ACTIONS) {
+  const isOver = rows.every((row) => row.querySelector('.state[data-state=completed], .state[data-state=killed]'));
+  for (const [label, action, asks] of ACTIONS.filter(([, action]) => !isOver || action === 'label')) {
     const act = button(label, () => {
       const field = fieldOf(action, rows);
       if (field) ask(bar, rows, action, label, field);
@@ -59,6 +60,7 @@ function fieldOf(action, rows) {
   if (action === 'label') {
     const field = document.createElement('input');
     Object.assign(field, { name: 'set', required: true, placeholder: 'KEY=VALUE', ariaLabel: 'Label, KEY=VALUE', pattern: '[^=]+=.*' });
+    field.setAttribute('list', 'labels');
     return field;
   }
   // Machines of a gateway have agents of their own.

@@ -35,9 +35,11 @@ async function send(form, button) {
   const next = row?.nextElementSibling ?? row?.previousElementSibling;
   const body = new URLSearchParams(/** @type {any} */ (new FormData(form, button)));
   if (button) button.disabled = true;
+  const slow = setTimeout(() => say('Working…'), 400);
   overtake();
   try {
     const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
+    clearTimeout(slow);
     const path = new URL(answer.url).pathname;
     // A form of a machine leads to the first page of that machine, and a gateway shows its own instead.
     const isFar = row instanceof HTMLElement && path === `${row.dataset.prefix}/`;
@@ -52,13 +54,14 @@ async function send(form, button) {
     patch(main, wanted);
     document.title = fresh.title;
     document.dispatchEvent(new Event('patched'));
-    if (!answer.ok) return;
+    if (!answer.ok) return say('');
     const thread = form.getAttribute('action')?.replace('/api/', '/').replace(/\/[^/]*$/, '');
     say(`${form.dataset.done}.`, thread && row ? [thread, 'Open the thread'] : undefined);
     if (next instanceof HTMLElement && next.isConnected) next.focus();
   } catch {
     say('The server does not respond. Nothing is lost: send it again.');
   } finally {
+    clearTimeout(slow);
     if (button) button.disabled = false;
   }
 }

@@ -1,7 +1,7 @@
 //! Parts of pages as they are drawn: here, or on a machine of the gateway.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use json_cas::NodeHash;
 use maud::{Markup, PreEscaped, html};
@@ -33,6 +33,12 @@ pub(crate) struct DrawnInbox {
     pub(crate) running_count: usize,
     pub(crate) ready_count: usize,
     pub(crate) done_count: usize,
+    /// The labels of these threads.
+    #[serde(skip)]
+    pub(crate) labels: BTreeSet<String>,
+    /// The agents of this server, for a retry of several threads.
+    #[serde(skip)]
+    pub(crate) agents: Vec<String>,
     /// Machines with more threads that match the query.
     #[serde(skip)]
     pub(crate) with_more: Vec<MachineName>,

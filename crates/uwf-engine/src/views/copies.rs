@@ -28,6 +28,8 @@ pub struct FinishedCopy {
     pub path: String,
     /// The thread that played it; `None` if this machine does not know it.
     pub thread: Option<ThreadId>,
+    /// Its last step.
+    pub step: NodeHash,
     /// Its output.
     pub output: Value,
     /// The text beside the output.
@@ -70,11 +72,12 @@ impl WaitingGroup {
             .into_iter()
             .filter_map(|thread| Some((branches::path(home, &thread)?, thread)))
             .collect();
-        let copies = message::branches(home.store(), group.head)?.into_iter().map(|copy| {
+        let steps = group.chain()?.records().iter().map(|record| record.step);
+        let copies = message::branches(home.store(), group.head)?.into_iter().zip(steps).map(|(copy, step)| {
             let path = format!("{}.{}", self.path, copy.name);
             let thread = threads.iter().find(|(known, _)| *known == path).map(|(_, thread)| thread.clone());
             let failure = copy.failure().map(str::to_owned);
-            FinishedCopy { path, thread, output: copy.output, message: copy.message, failure }
+            FinishedCopy { path, thread, step, output: copy.output, message: copy.message, failure }
         });
         Ok(copies.collect())
     }

@@ -89,7 +89,7 @@ pub(crate) const ACTIONS: &[ApiAction] = &[
         command: "thread retry",
         options: &["agent", EXPECT_ATTEMPT],
         is_long: true,
-        note: "",
+        note: "With `run`, `agent` plays the role for the rest of the thread.",
         report: SchemaGenerator::subschema_for::<StepReport>,
     },
     ApiAction {
@@ -216,7 +216,10 @@ async fn perform(
 ) -> Result<ChangeOutcome, HttpFailure> {
     let wait = action.is_long.then_some(wait);
     let done = match and_run::is_asked(action.name, fields)? {
-        true => and_run::change_and_run(app, change, thread.clone(), wait).await,
+        true => {
+            let agent = fields.text("agent").filter(|agent| action.name == "retry" && !agent.is_empty());
+            and_run::change_and_run(app, change, thread.clone(), agent.map(str::to_owned), wait).await
+        }
         false => changes::run(app, ChangeCommand { wait, ..change }).await,
     };
     done.map_err(|failure| failure.of_fields(action.options))

@@ -38,24 +38,31 @@ pub(super) fn is_asked(action: &str, fields: &RequestFields) -> Result<bool, Htt
 }
 
 /// Makes a change and then runs the thread, unless the change fails or ends the thread. For a branch or a child thread, the thread that plays
-/// it runs. Its report has the report of the run as `run`. A
-/// change that takes longer than `wait` continues by itself, and so does the run after it.
+/// it runs. Its report has the report of the run as `run`. With `agent`, that agent plays the next role for the rest of the thread, not only
+/// in this attempt. A change that takes longer than `wait` continues by itself, and so does the run after it.
 pub(super) async fn change_and_run(
     app: &AppState,
     change: ChangeCommand,
     thread: ThreadId,
+    agent: Option<String>,
     wait: Option<Duration>,
 ) -> Result<ChangeOutcome, HttpFailure> {
     let own = app.clone();
     // A task of its own, because a request ends when its client disconnects.
     let work = tokio::spawn(async move {
+        let of_thread = thread.clone();
+        let bound = own.read(move |home| Ok(agent.and_then(|agent| binding(home, &of_thread, &agent)))).await?;
         let done = changes::run(&own, ChangeCommand { wait: None, ..change }).await?;
         let ChangeOutcome::Reported(0, mut report) = done else { return Ok(done) };
         // A fork reports the new thread.
-        let changed = report["thread"].as_str().and_then(|id| id.parse().ok()).unwrap_or(thread);
+        let changed = report["thread"].as_str().and_then(|id| id.parse().ok()).unwrap_or_else(|| thread.clone());
         let next = own.read(move |home| Ok(to_run(home, &changed))).await?;
         if let Some(next) = next {
-            report[RUN] = run(&own, &next, None).await;
+            // Another thread that runs has roles of its own.
+            let bound = bound.filter(|_| next == thread);
+            let command =
+                bound.into_iter().fold(ChangeCommand::new(["run"]), |run, bound| run.option("--agent", bound));
+            report[RUN] = begin_run(&own, command, &next).await;
         }
         Ok(ChangeOutcome::Reported(0, report))
     });
@@ -83,12 +90,22 @@ fn to_run(home: &Home, thread: &ThreadId) -> Option<ThreadId> {
     (!chosen.done).then_some(chosen.thread)
 }
 
+/// The next role of a thread with an agent, as `ROLE=AGENT`.
+fn binding(home: &Home, thread: &ThreadId, agent: &str) -> Option<String> {
+    Some(format!("{}={agent}", show::show(home, thread).ok()?.at_role?))
+}
+
 /// Runs a thread, like [`begin`]. With `expected`, nothing happens unless this is the thread's head.
 pub(super) async fn run(app: &AppState, thread: &ThreadId, expected: Option<NodeHash>) -> Value {
     let mut run = ChangeCommand::new(["run"]);
     if let Some(head) = expected {
         run = run.option("--expect-head", head);
     }
+    begin_run(app, run, thread).await
+}
+
+/// Begins this run of a thread.
+async fn begin_run(app: &AppState, mut run: ChangeCommand, thread: &ThreadId) -> Value {
     run.line.extend(["--".to_owned(), thread.to_string()]);
     begin(app, run).await
 }

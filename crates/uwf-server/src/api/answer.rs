@@ -2,6 +2,7 @@
 
 use json_cas::{CompiledSchema, NodeHash};
 use serde_json::Value;
+use uwf_core::spending::SpendingTotals;
 use uwf_core::thread::{Step, ThreadId};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
@@ -9,6 +10,7 @@ use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, OpenQuestion};
 use uwf_engine::views::branches;
 use uwf_engine::views::copies::{FinishedCopy, WaitingGroup};
+use uwf_engine::views::cost;
 use uwf_engine::views::thread_now::ThreadNow;
 
 use crate::app::AppState;
@@ -44,7 +46,15 @@ pub(crate) struct CopiesToPick {
     /// Its head.
     pub(crate) head: NodeHash,
     /// The copies, by number.
-    pub(crate) copies: Vec<FinishedCopy>,
+    pub(crate) copies: Vec<CopyToPick>,
+}
+
+/// A copy, and what it took.
+pub(crate) struct CopyToPick {
+    pub(crate) copy: FinishedCopy,
+    /// The agent of its last step, if its thread is readable here.
+    pub(crate) agent: Option<String>,
+    pub(crate) spent: SpendingTotals,
 }
 
 impl CopiesToPick {
@@ -52,7 +62,13 @@ impl CopiesToPick {
         let group = WaitingGroup::picked_by(home, thread, role)?;
         // Without them, the number of the copy is typed, and the task has the copies.
         let (head, copies) = (group.head(home).ok()?, group.copies(home).ok()?);
-        Some(CopiesToPick { thread: group.thread, head, copies })
+        let config = home.config().unwrap_or_default();
+        let copies = copies.into_iter().map(|copy| {
+            let thread = copy.thread.as_ref().and_then(|thread| Thread::any(home, thread).ok());
+            let agent = thread.and_then(|thread| Some(thread.newest_step().ok()??.agent));
+            CopyToPick { agent, spent: cost::of_step(home, &config, copy.step), copy }
+        });
+        Some(CopiesToPick { thread: group.thread, head, copies: copies.collect() })
     }
 }
 

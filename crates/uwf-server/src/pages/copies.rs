@@ -8,7 +8,7 @@ use super::forms::{self, ActionButton, FormSubject};
 use super::{parts, values};
 use crate::api::actions::COPY;
 use crate::api::and_run::RUN;
-use crate::api::answer::CopiesToPick;
+use crate::api::answer::{CopiesToPick, CopyToPick};
 use crate::app::AppState;
 use crate::markdown::markdown;
 
@@ -25,10 +25,10 @@ pub(super) fn choice(app: &AppState, asked: &CopiesToPick, back: Option<&str>) -
     };
     let inside = html! {
         input type="hidden" name=(RUN) value="true";
-        (cards)
         // Not a field of one line, in which Enter presses the first button.
         label for={"reason-" (asked.thread)} { "Your reason " span.quiet.small { "(optional)" } }
         textarea #{"reason-" (asked.thread)} name="message" rows="2" {}
+        (cards)
     };
     if app.is_read_only() {
         cards
@@ -37,26 +37,31 @@ pub(super) fn choice(app: &AppState, asked: &CopiesToPick, back: Option<&str>) -
     }
 }
 
-fn card(copy: &FinishedCopy, first: Option<&FinishedCopy>, can_pick: bool) -> Markup {
-    let FinishedCopy { path, thread, output, message, failure } = copy;
-    let other = first.and_then(|first| first.thread.as_ref()).filter(|other| Some(*other) != thread.as_ref());
+fn card(shown: &CopyToPick, first: Option<&CopyToPick>, can_pick: bool) -> Markup {
+    let CopyToPick { copy, agent, spent } = shown;
+    let FinishedCopy { path, thread, output, message, failure, step: _ } = copy;
+    let other = first.and_then(|first| first.copy.thread.as_ref()).filter(|other| Some(*other) != thread.as_ref());
     html! {
         article {
             h3 {
                 @match thread { Some(thread) => a href={"/threads/" (thread)} { (path) }, None => (path) }
+            }
+            p.small.quiet {
+                @if let Some(agent) = agent { (agent) " · " }
+                (parts::duration(spent.duration_ms)) " · " (spent.cost_text())
+                @if let (Some(thread), Some(other)) = (thread, other) {
+                    " · " a href={"/compare/" (other) ".." (thread)} { "Compare with the first" }
+                }
             }
             @match failure {
                 Some(why) => p.problem { "It failed: " (parts::message(why)) },
                 None => (values::output(output, None)),
             }
             @if let Some(message) = message.as_deref().filter(|message| !message.trim().is_empty()) {
-                details { summary { "Text" } div.text { (markdown(&text::without_end(message, SHOWN), 4)) } }
+                details open { summary { "Text" } div.text { (markdown(&text::without_end(message, SHOWN), 4)) } }
             }
-            div.actions {
-                @if can_pick && failure.is_none() { button.primary name=(COPY) value=(path) { "Pick this one" } }
-                @if let (Some(thread), Some(other)) = (thread, other) {
-                    a href={"/compare/" (other) ".." (thread)} { "Compare with the first" }
-                }
+            @if can_pick && failure.is_none() {
+                div.actions { button.primary name=(COPY) value=(path) { "Pick this one" } }
             }
         }
     }

@@ -224,7 +224,6 @@ fn count(spent: &SpendingTotals) -> u64 {
 fn table(everywhere: &CostsEverywhere, tasks: &[Option<String>]) -> Markup {
     let CostsEverywhere { report: costs, lines, .. } = everywhere;
     let shares = ShareBasis::for_total(&costs.total);
-    let most = lines.iter().map(|line| shares.amount(&line.row.spent)).fold(0.0, f64::max);
     let heading = BY.iter().find(|(of, ..)| *of == costs.by).map_or("", |(.., words)| words);
     let shown = if costs.by == CostBy::Thread { MOST_THREADS } else { usize::MAX };
     html! {
@@ -254,7 +253,7 @@ fn table(everywhere: &CostsEverywhere, tasks: &[Option<String>]) -> Markup {
                             }
                         }
                         (cells(&row.spent))
-                        td data-label=(shares.name()) { (share(amount, most, shares.amount(&costs.total))) }
+                        td data-label=(shares.name()) { (share(amount, shares.amount(&costs.total))) }
                     }
                 }
             }
@@ -310,15 +309,15 @@ fn cells(spent: &SpendingTotals) -> Markup {
     }
 }
 
-/// A bar relative to the largest amount, and the percentage of the total.
-fn share(amount: f64, most: f64, all: f64) -> Markup {
-    let part = |of: f64| if of > 0.0 { (amount / of * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+/// A bar with the percentage of the total.
+fn share(amount: f64, all: f64) -> Markup {
+    let part = if all > 0.0 { (amount / all * 100.0).clamp(0.0, 100.0) } else { 0.0 };
     html! {
         span.share {
             svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
-                rect.bar-fill width=(format!("{:.1}", part(most))) height="8" {}
+                rect.bar-fill width=(format!("{part:.1}")) height="8" {}
             }
-            span { (format!("{:.0} %", part(all))) }
+            span { (format!("{part:.0} %")) }
         }
     }
 }

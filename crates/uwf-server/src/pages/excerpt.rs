@@ -15,7 +15,7 @@ const SHORT: usize = 40;
 /// An output on one line: short values first, then the longest text. The keys in `bad` have the colour of a failure.
 pub(super) fn excerpt(value: &Value, bad: &[String]) -> Markup {
     let Value::Object(fields) = value else {
-        return html! { (text::ellipsize_words(&words(value), LENGTH)) };
+        return html! { (parts::ticks(&text::ellipsize_words(&words(value), LENGTH))) };
     };
     let mut room = LENGTH;
     let mut shown = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn excerpt(value: &Value, bad: &[String]) -> Markup {
             break;
         }
     }
-    html! { @for (words, is_bad) in &shown { span class=[is_bad.then_some("bad")] { (words) } } }
+    html! { @for (words, is_bad) in &shown { span class=[is_bad.then_some("bad")] { (parts::ticks(words)) } } }
 }
 
 /// Booleans, short values, then sentences. Missing values and empty texts are left out.

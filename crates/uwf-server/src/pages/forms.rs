@@ -12,7 +12,6 @@ use crate::api::answer::{KEY, is_list_of_texts};
 use crate::app::AppState;
 use crate::failure::HttpFailure;
 use crate::fields::RequestFields;
-use crate::markdown::markdown;
 
 use super::parts;
 
@@ -155,7 +154,6 @@ const OPTIONAL: usize = 2;
 pub(crate) fn answer(app: &AppState, about: FormSubject<'_>, asked: &FormQuestion<'_>) -> Markup {
     let id = format!("answer-{}", about.thread);
     let fields = html! {
-        @if let Some(text) = asked.text { div.question { (markdown(text, 3)) } }
         @match asked.keys() {
             None if !asked.options.is_empty() => (reply_options(&id, asked.options)),
             None => {

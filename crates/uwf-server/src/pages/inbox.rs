@@ -11,16 +11,17 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use maud::{Markup, html};
 use serde::Deserialize;
+use uwf_core::label::ThreadLabels;
 use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
 use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
-use uwf_engine::views::list::BranchCounts;
+use uwf_engine::views::list::{BranchCounts, PlayedBranch};
 
 use self::filter_form::FilterChoices;
-use self::read::{InboxSection, InboxThread, InboxView};
+use self::read::{InboxSection, InboxThread, InboxView, SHOWN};
 use self::views::SavedViews;
 use super::excerpt::excerpt;
 use super::forms::{self, ActionButton, FormSubject};
@@ -43,6 +44,12 @@ const TASK: usize = 160;
 
 /// Characters of a reason on its line.
 const WHY: usize = 200;
+
+/// Labels on a line.
+const LABELS: usize = 2;
+
+/// Characters of a label on a line.
+const LABEL: usize = 24;
 
 /// Most branches of a thread that a row links to.
 const BRANCHES: usize = 50;
@@ -118,8 +125,6 @@ async fn page(
         true => app.read(FilterChoices::read).await?,
         false => FilterChoices::default(),
     };
-    let agents: Vec<String> =
-        app.read(|home| Ok(home.config().unwrap_or_default().agents.into_keys().collect())).await?;
     let body = html! {
         div.title-row {
             h1 { "Threads" }
@@ -134,7 +139,7 @@ async fn page(
         }
         (inbox.silent())
         // For a retry of several threads.
-        @if !app.is_read_only() { div #agents hidden { (need::agent_choice(&agents, "all")) } }
+        @if !app.is_read_only() { div #agents hidden { (need::agent_choice(&inbox.agents, "all")) } }
     };
     let events = if app.gateway().is_some() { gateway::EVENTS } else { "/api/events" };
     // The title of a tab says how many threads need its reader.
@@ -156,18 +161,32 @@ pub(crate) async fn drawn(
 ) -> Result<DrawnInbox, HttpFailure> {
     let (asked, memory) = (query.clone(), app.memory());
     let inbox = app.read(move |home| InboxView::read(home, &memory, &asked, since)).await?;
+    let back = format!("/{}", query.with("after", &query.after));
+    let back = if query.is_filter() { back.as_str() } else { "/" };
     let rows = |section: &InboxSection, has_actions: bool| {
-        let row = |item: &InboxThread| InboxRow::new(&item.named.row, line(item), row_actions(app, item, has_actions));
-        section.threads.iter().map(row).collect()
+        let row = |(position, item): (usize, &InboxThread)| {
+            let acts = has_actions && position < SHOWN && !app.is_read_only();
+            InboxRow::new(
+                &item.named.row,
+                line(item),
+                if acts {
+                    actions(app, item, back)
+                } else {
+                    html! {}
+                },
+            )
+        };
+        section.threads.iter().enumerate().map(row).collect()
     };
-    let InboxView { counts, all, is_filtered, has_more, needs, running, ready, done } = &inbox;
+    let InboxView { counts, all, is_filtered, has_more, needs, running, ready, done, agents } = &inbox;
+    let all_threads = [needs, running, ready, done].into_iter().flat_map(|section| &section.threads);
+    let labels = all_threads.flat_map(|item| &item.named.labels).map(|(key, value)| format!("{key}={value}")).collect();
     Ok(DrawnInbox {
         counts: counts.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
         all_count: *all,
         is_filtered: *is_filtered,
         has_more: *has_more,
-        // A filtered list has no forms.
-        needs: rows(needs, !is_filtered),
+        needs: rows(needs, true),
         running: rows(running, true),
         ready: rows(ready, true),
         done: rows(done, false),
@@ -175,6 +194,8 @@ pub(crate) async fn drawn(
         running_count: running.count,
         ready_count: ready.count,
         done_count: done.count,
+        agents: agents.clone(),
+        labels,
         ..DrawnInbox::default()
     })
 }
@@ -266,7 +287,7 @@ fn filtered(
         input #show-filter.fold type="checkbox" checked[is_filtered];
         label for="show-filter" { "Filters" }
         div.filters {
-            (choices.form(query))
+            (choices.form(query, &inbox.labels))
             (views.form(query))
         }
         @if inbox.needs.is_empty() { p.empty { "No threads match." } }
@@ -277,14 +298,6 @@ fn filtered(
         @for machine in &inbox.with_more {
             p { a.button href={ (machine.prefix()) "/" (query.with("after", "")) } { "All threads on " (machine) } }
         }
-    }
-}
-
-fn row_actions(app: &AppState, item: &InboxThread, has_actions: bool) -> Markup {
-    if has_actions && !app.is_read_only() {
-        actions(app, item)
-    } else {
-        html! {}
     }
 }
 
@@ -309,10 +322,11 @@ fn line(item: &InboxThread) -> Markup {
                     @match task { Some(task) => (parts::ticks(&task)), None => { "Damaged thread " (parts::short_id(row.thread.as_str())) } }
                 }
                 @match (&item.running, &item.result) {
-                    (Some(step), _) => (at_work(step)),
+                    (Some(step), _) => (at_work(step, &item.branches)),
                     (None, Some(result)) => span.why.excerpt { (excerpt(result, &[])) },
                     (None, None) => (reason(item)),
                 }
+                (labels(&item.named.labels))
             }
             span.facts {
                 @let place = item.named.branch.as_deref().map(|branch| text::ellipsize(branch, TASK).into_owned()).or(role);
@@ -324,6 +338,21 @@ fn line(item: &InboxThread) -> Markup {
             }
         }
         (branches(item))
+    }
+}
+
+/// The first labels of a thread; each leads to the threads with it.
+fn labels(labels: &ThreadLabels) -> Markup {
+    html! {
+        @if !labels.is_empty() {
+            span.tags {
+                @for (key, value) in labels.iter().take(LABELS) {
+                    @let label = format!("{key}={value}");
+                    a href={"/?label=" (encoded(&label))} { (text::ellipsize(&label, LABEL)) }
+                }
+                @if let more @ 1.. = labels.len().saturating_sub(LABELS) { " +" (more) }
+            }
+        }
     }
 }
 
@@ -358,7 +387,7 @@ fn reason(item: &InboxThread) -> Markup {
     let question = match &item.need {
         Some(OpenRequest::Answer(form)) => {
             let asked = form.asked.question.as_ref().map_or(form.goal.as_str(), |question| &question.text);
-            Some(asked).filter(|asked| !asked.trim().is_empty()).map(texts::first_line)
+            Some(asked).filter(|asked| !asked.trim().is_empty()).map(|asked| in_one_line(&texts::first_line(asked)))
         }
         _ => None,
     };
@@ -375,12 +404,16 @@ fn reason(item: &InboxThread) -> Markup {
     }
 }
 
-/// The agent's current activity.
-fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
+/// The agent's current activity, or the branches at work.
+fn at_work(step: &uwf_engine::views::ps::RunningStep, branches: &[PlayedBranch]) -> Markup {
     let tokens = step.tokens.as_ref().and_then(TokenCounts::total);
+    let running = branches.iter().filter(|branch| branch.state == Some(ThreadState::Running));
+    let names = running.filter_map(|branch| branch.path.as_deref()?.rsplit('.').next()).collect::<Vec<_>>().join(", ");
     html! {
         span.why.work {
-            b { (step.role) } " by " (step.agent.short()) " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
+            b { (step.role) }
+            @if names.is_empty() { " by " (step.agent.short()) } @else { ": " (text::ellipsize(&names, TASK)) }
+            " for " span data-since=(step.since) { (parts::duration(ids::now_ms().saturating_sub(step.since))) }
             @if let Some(tokens) = tokens { " · " (parts::count(tokens)) " tokens" }
             @match &step.doing {
                 Some(doing) => { " · " code.doing { (doing) } },
@@ -391,10 +424,10 @@ fn at_work(step: &uwf_engine::views::ps::RunningStep) -> Markup {
 }
 
 /// The possible actions: buttons, or a form that opens below the line.
-fn actions(app: &AppState, item: &InboxThread) -> Markup {
+fn actions(app: &AppState, item: &InboxThread, back: &str) -> Markup {
     let row = &item.named.row;
     let (thread, head) = item.subject();
-    let about = FormSubject { thread, head, attempt: item.attempt.as_deref(), back: Some("/") };
+    let about = FormSubject { thread, head, attempt: item.attempt.as_deref(), back: Some(back) };
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
     let whole = html! { p.small { a href={"/threads/" (row.thread)} { "All steps and changed files" } } };
     match (&item.need, row.state) {

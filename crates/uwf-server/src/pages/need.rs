@@ -102,7 +102,7 @@ impl OpenRequest {
                         a href={"/threads/" (thread)} {
                             @match path { Some(path) => (path), None => { "Child thread " (parts::short_id(thread.as_str())) } }
                         }
-                        " needs your answer."
+                        @if form.copies.is_some() { ": pick the best copy." } @else { " needs your answer." }
                     }
                     (question(app, of_child, form, &html! {}))
                 }
@@ -153,6 +153,7 @@ fn context(form: &QuestionWithSchema, files: &Markup) -> Markup {
     let goal = form.goal.trim();
     html! {
         div.decides {
+            @if let Some(question) = &form.asked.question { div.question { (markdown(&question.text, 3)) } }
             @if form.asked.question.is_none() && !goal.is_empty() { div.goal { (markdown(&text::without_end(goal, SHOWN), 3)) } }
             @if let Some(task) = &form.task {
                 details open { summary { "Task" } div.text { (markdown(&text::without_end(task, SHOWN), 3)) } }

@@ -11,9 +11,16 @@ use uwf_engine::views::list::ThreadRow;
 /// Characters at the end of an id that are enough to distinguish threads.
 const SHORT: usize = 5;
 
-/// A message of the engine as a sentence.
+/// A rounded percentage.
+pub(crate) fn percent(part: usize, all: usize) -> usize {
+    (part * 100 + all / 2) / all.max(1)
+}
+
+/// A message of the engine as a sentence. The name of a branch or a field stays as it is.
 pub(crate) fn sentence(text: &str) -> String {
-    let text = capitalised(text.trim());
+    let text = text.trim();
+    let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches([':', '.', ',']);
+    let text = if first.contains(['.', '_']) { text.to_owned() } else { capitalised(text) };
     if text.ends_with(['.', '!', '?', ':']) { text } else { format!("{text}.") }
 }
 

@@ -13,6 +13,7 @@ mod now;
 mod pull_requests;
 mod read;
 mod reason;
+mod result;
 mod role_sums;
 mod steps;
 mod time_bars;
@@ -94,6 +95,7 @@ async fn page(
         @let decided = changed.as_ref().filter(|_| is_decision).map(files::folded).unwrap_or_default();
         (needs(&app, about, &shown, &decided))
         @if let Some(changed) = changed.as_ref().filter(|_| !is_decision) { (files::section(changed, "Files changed")) }
+        (result::result(&shown))
         (forks::forks(&shown))
         @if let Some(now) = &shown.now { (now::now(now, status, shown.running_group())) }
         div.split {
@@ -214,7 +216,7 @@ fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView, files: &Mar
     html! {
         @if matches!(status.state, ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited | ThreadState::Paused | ThreadState::Corrupt) {
             section #needs .note data-state=(status.state.name()) {
-                h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { ", " (parts::ago(since)) } } }
+                h2 { (parts::capitalised(status.state.name())) (role) @if let Some(since) = since { span.quiet.small { " for " span data-since=(since) { (parts::duration(ids::now_ms().saturating_sub(since))) } } } }
                 @if let Some(why) = why { p { (why) } }
                 @let hints: Vec<&String> = status.hints.iter().filter(|hint| !(can_act && is_button(hint))).collect();
                 @if !hints.is_empty() { ul { @for hint in hints { li { (parts::message(hint)) } } } }

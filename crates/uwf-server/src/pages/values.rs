@@ -54,7 +54,8 @@ fn named(value: &Value, depth: usize, node: Option<NodeHash>) -> Markup {
         Value::String(text) if is_line(text) => line(text),
         Value::String(text) => texts::prose(text, 3, node),
         Value::Null => html! { span.quiet { "null" } },
-        Value::Bool(_) | Value::Number(_) => html! { code { (value) } },
+        Value::Bool(is) => html! { (if *is { "yes" } else { "no" }) },
+        Value::Number(_) => html! { code { (value) } },
     }
 }
 

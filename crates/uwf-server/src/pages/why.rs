@@ -73,7 +73,8 @@ fn considered_line(line: &ConsideredTransition, [taken, passed]: [&str; 2]) -> M
             @if !line.reads.is_empty() {
                 dl.facts.reads { @for read in &line.reads { dt { code { (read.what) } } dd { (read_value(read)) } } }
             }
-            p.small.quiet { (super::parts::sentence(&line.why)) }
+            // The value of a condition is beside its expression.
+            @if !matches!(line.value, Some(Value::Bool(_))) { p.small.quiet { (super::parts::sentence(&line.why)) } }
         }
     }
 }

@@ -108,7 +108,7 @@ def refuses_a_stale_answer(browser):
     row.get_by_role("button", name="Answer without running").click()
     until("it is refused", lambda: page.locator("textarea[readonly]").count())
     # A live update may replace the form between the two looks.
-    until("the typed text is shown", lambda: "Too late." in [it.input_value() for it in page.locator("textarea").all()])
+    until("the typed text is shown", lambda: "Too late." in page.locator("textarea").evaluate_all("(all) => all.map((it) => it.value)"))
     browser.problems = [it for it in browser.problems if "409" not in it]
 
 

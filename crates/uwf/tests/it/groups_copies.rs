@@ -165,7 +165,7 @@ fn person_picks_where_nobody_else_does() {
     assert!(ran.stderr.contains(&format!("uwf thread take {thread} drafts.")), "{}", ran.stderr);
     let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}")).body;
-    assert!(page.contains("drafts.pick</a> needs your answer"), "{page}");
+    assert!(page.contains("drafts.pick</a>: pick the best copy."), "{page}");
     let form = server.page("/").body;
     assert!(form.contains("Pick this one") && form.contains("Draft 2."), "{form}");
     let shown = home.uwf(&["thread", "show", &thread, "--format", "text"]).stdout;

@@ -555,9 +555,10 @@ fn running_group_is_one_row_of_the_inbox() {
     assert_eq!([chip(&list, "running"), chip(&list, "waiting"), chip(&list, "all")], [1, 0, 1], "{list}");
     let page = server.page(&format!("/threads/{thread}")).body;
     assert_eq!(nested(&page).matches(&format!("<a href=\"/threads/{tests}\">tests</a>")).count(), 1, "{page}");
-    let at = page.find("id=\"next\"").expect("the step has a row");
-    let link = format!("href=\"/threads/{tests}\"");
-    assert!(!page[..at].contains(&link), "the group is shown only in its step: {page}");
+    let at_work = page.split("<ul class=\"at-work\">").nth(1).and_then(|rest| rest.split("</ul>").next());
+    let at_work = at_work.unwrap_or_else(|| panic!("no branches at work: {page}"));
+    assert!(at_work.contains(&format!("<a href=\"/threads/{tests}\">reviews.tests</a>")), "{at_work}");
+    assert!(!at_work.contains(&format!("/threads/{security}")), "it waits: {at_work}");
 
     home.json(&["thread", "answer", &security, "--data", "{\"approved\": true}"]);
     let inbox = server.page("/").body;

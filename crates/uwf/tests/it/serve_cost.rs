@@ -89,7 +89,7 @@ fn page_separates_known_and_unknown_costs() {
         "The cost of 1 of 4 runs is unknown and left out of the sums (no model named).",
         "The tokens of 1 of 4 runs were not counted.",
         "<span>67 %</span>",
-        "<rect class=\"bar-fill\" width=\"50.0\" height=\"8\">",
+        "<rect class=\"bar-fill\" width=\"33.3\" height=\"8\">",
         "Count &lt;b&gt;sheep&lt;/b&gt;",
         &format!("href=\"/threads/{}\"", threads[0]),
         "href=\"/api/cost.csv?since=7d&amp;by=thread&amp;timeZone=UTC\"",

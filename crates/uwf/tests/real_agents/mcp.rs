@@ -61,6 +61,8 @@ fn claude_looks_at_a_thread() {
         ("IS_SANDBOX", "1".to_owned()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        // Otherwise the first request may not have the tools yet.
+        ("MCP_CONNECTION_NONBLOCKING", "0".to_owned()),
     ];
     // The list of configurations takes every word up to the next option.
     let args = [

@@ -35,8 +35,8 @@ impl FilterChoices {
         Ok(choices)
     }
 
-    /// The form, filled in with a query.
-    pub(super) fn form(&self, query: &ThreadListQuery) -> Markup {
+    /// The form, filled in with a query. It suggests labels.
+    pub(super) fn form(&self, query: &ThreadListQuery, labels: &BTreeSet<String>) -> Markup {
         let ThreadListQuery { state, outcome, workflow, role, label, q, .. } = query;
         html! {
             form.filter action="/" {
@@ -45,8 +45,12 @@ impl FilterChoices {
                 (choice("workflow", "Workflow", workflow, &self.workflows))
                 (choice("role", "Last role", role, &self.roles))
                 (choice("outcome", "Outcome", outcome, &self.outcomes))
-                label { "Label " input name="label" value=(label) placeholder="KEY=VALUE" size="10"; }
+                label { "Label " input name="label" value=(label) placeholder="KEY=VALUE" size="10" list="labels"; }
+                datalist #labels { @for label in labels { option value=(label) {} } }
                 button { "Filter" }
+                @if [outcome, workflow, role, label, q].iter().any(|value| !value.is_empty()) {
+                    a href={"/" (ThreadListQuery { state: state.clone(), all: query.all.clone(), ..ThreadListQuery::default() }.with("after", ""))} { "Clear" }
+                }
             }
         }
     }

@@ -22,8 +22,8 @@ use crate::app::ServerCaches;
 use crate::failure::HttpFailure;
 use crate::filter::ThreadListQuery;
 
-/// Threads in a section of the first page.
-const SHOWN: usize = 25;
+/// Threads in a section of the first page, and threads of a filtered list that have actions: each has to be read for them.
+pub(super) const SHOWN: usize = 25;
 
 /// Longest thread whose costs are added up for the list, in steps: each step costs reading two nodes.
 const COUNTED: usize = 200;
@@ -50,6 +50,8 @@ pub(super) struct InboxView {
     pub(super) ready: InboxSection,
     /// Threads that have ended since the last visit.
     pub(super) done: InboxSection,
+    /// The agents of the configuration.
+    pub(super) agents: Vec<String>,
 }
 
 /// Threads of a section.
@@ -110,9 +112,18 @@ impl InboxView {
             };
             let has_more = found.has_more || found.rows.len() > most;
             found.rows.truncate(most);
-            let threads = items(home, &config, memory, found.rows, &mut found.listing.branches);
+            let mut threads = items(home, &config, memory, found.rows, &mut found.listing.branches);
+            for item in threads.iter_mut().take(SHOWN) {
+                match item.named.row.state {
+                    ThreadState::Waiting | ThreadState::Stuck | ThreadState::Limited => item.ask(home, &config),
+                    ThreadState::Active => {}
+                    _ => continue,
+                }
+                item.attempt = item.newest_attempt(home);
+            }
             let needs = InboxSection { count: threads.len(), threads };
-            return Ok(InboxView { counts, all: count, is_filtered: true, has_more, needs, ..InboxView::default() });
+            let found = InboxView { counts, all: count, is_filtered: true, has_more, needs, ..InboxView::default() };
+            return Ok(InboxView { agents: config.agents.into_keys().collect(), ..found });
         }
         let played = &mut all.listing.branches;
         let at_work = running_parts(&all.rows, played);
@@ -166,7 +177,8 @@ impl InboxView {
         needs.threads.iter_mut().for_each(|item| item.ask(home, &config));
         needs.threads.iter_mut().chain(&mut ready.threads).for_each(|item| item.attempt = item.newest_attempt(home));
         done.threads.iter_mut().for_each(|item| item.result = last_output(home, item.named.row.head));
-        Ok(InboxView { counts, all: count, is_filtered: false, has_more: false, needs, running, ready, done })
+        let agents = config.agents.into_keys().collect();
+        Ok(InboxView { counts, all: count, is_filtered: false, has_more: false, needs, running, ready, done, agents })
     }
 }
 
@@ -241,8 +253,9 @@ fn items(
 ) -> Vec<InboxThread> {
     let mut overviews = OverviewReader::new(home);
     let seen: Vec<Option<ThreadOverview>> = rows.iter().map(|named| overviews.summarize(&named.row)).collect();
+    // A thread without steps may have spent on branches or failed attempts.
     let counted = |overview: &Option<ThreadOverview>| {
-        overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| (1..=COUNTED).contains(&steps))
+        overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| steps <= COUNTED)
     };
     let threads: Vec<ThreadId> = rows
         .iter()

@@ -5,7 +5,8 @@ use uwf_core::activity;
 use uwf_core::event::{EventToolCall, OutputStream, ThreadEvent, ThreadEventKind};
 use uwf_core::text;
 use uwf_engine::root::ids;
-use uwf_engine::views::groups::GroupStatus;
+use uwf_engine::thread::state::ThreadState;
+use uwf_engine::views::groups::{BranchStatus, GroupStatus};
 use uwf_engine::views::show::ThreadStatus;
 
 use super::super::parts;
@@ -45,6 +46,7 @@ pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, group: Option<&
                 @if let Some(group) = group { " " a.small href="#next" { (branches::counts(group)) } }
             }
             @if let Some(wait) = wait { p.why { (parts::message(wait)) } }
+            @if let Some(group) = group { (branches_at_work(group, events)) }
             @if is_silent { p.quiet { "The agent has written nothing yet." } }
             @if left_out > 0 { p.quiet { (parts::many(left_out, "earlier turn")) "." } }
             ol.turns start=(left_out + 1) {
@@ -57,6 +59,39 @@ pub(super) fn now(events: &[ThreadEvent], status: &ThreadStatus, group: Option<&
             }
         }
     }
+}
+
+/// The branches whose agents work, each with what it does.
+fn branches_at_work(group: &GroupStatus, events: &[ThreadEvent]) -> Markup {
+    let at_work = |branch: &&BranchStatus| branch.state == Some(ThreadState::Running) && branch.group.is_none();
+    html! {
+        ul.at-work {
+            @for branch in group.all_branches().into_iter().filter(at_work) {
+                li {
+                    @match &branch.thread { Some(thread) => a href={"/threads/" (thread)} { (branch.branch) }, None => (branch.branch) }
+                    @if let Some(agent) = &branch.agent { span.quiet { " by " (agent.short()) } }
+                    @if let Some(doing) = branch.thread.as_ref().and_then(|thread| newest(events, thread)) { " · " code.doing { (text::ellipsize(&doing, ARGUMENTS)) } }
+                    @if let Some(tokens) = parts::tokens(&branch.spent.tokens) { span.quiet.small { " · " (tokens) " tokens" } }
+                }
+            }
+        }
+    }
+}
+
+/// The newest call of a tool, or the end of the newest text, of a thread.
+fn newest(events: &[ThreadEvent], thread: &uwf_core::thread::ThreadId) -> Option<String> {
+    events.iter().rev().filter(|event| event.thread == *thread).find_map(|event| match &event.what {
+        ThreadEventKind::Turn { text, tool_calls, .. } => {
+            let call = tool_calls.last().map(|call| activity::describe_call(&call.name, &call.arguments));
+            let line = text.lines().rev().find(|line| !line.trim().is_empty());
+            call.or_else(|| line.map(text::one_line))
+        }
+        ThreadEventKind::Output { text, .. } => {
+            let said = uwf_core::escapes::without_escapes(text);
+            said.lines().rev().find(|line| !line.trim().is_empty()).map(text::one_line)
+        }
+        _ => None,
+    })
 }
 
 /// The tokens of a turn.

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 use url::Url;
+use uwf_core::workflow::{RESULTS, picked_copy};
 use uwf_engine::views::timeline::TimedStep;
 
 /// Most links.
@@ -15,7 +16,10 @@ const AROUND: [char; 14] = ['(', ')', '<', '>', '[', ']', '"', '\'', '`', ',', '
 pub(super) fn links(steps: &[TimedStep]) -> Markup {
     let mut found: Vec<(Url, String)> = Vec::new();
     for timed in steps {
-        texts(&timed.step.output, &mut |text| add(text, &mut found));
+        let output = &timed.step.output;
+        // Of the copies of a group, only the one that was picked counts.
+        let picked = picked_copy(output).and_then(|number| output[RESULTS].get(number - 1));
+        texts(picked.unwrap_or(output), &mut |text| add(text, &mut found));
         add(timed.step.message.as_deref().unwrap_or_default(), &mut found);
     }
     html! {

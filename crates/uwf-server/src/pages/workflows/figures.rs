@@ -40,7 +40,7 @@ pub(super) fn table(workflow: &Workflow, figures: &WorkflowFigures) -> Markup {
 /// Failed attempts as a percentage of all attempts; `None` if none failed.
 fn failed_share(figures: &RoleFigures) -> Option<usize> {
     let (steps, failed) = (figures.spent.steps, figures.spent.failed_attempts);
-    (failed > 0).then(|| failed * 100 / (steps + failed))
+    (failed > 0).then(|| parts::percent(failed, steps + failed))
 }
 
 fn cells(role: &str, is_here: bool, figures: Option<&RoleFigures>) -> Markup {

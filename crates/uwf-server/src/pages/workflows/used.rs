@@ -62,10 +62,7 @@ impl WorkflowThreadCounts {
     /// The share of ended threads that succeeded.
     pub(super) fn success(&self) -> Markup {
         html! {
-            @match (self.succeeded * 100).checked_div(self.ended) {
-                Some(share) => { (share) " %" },
-                None => span.quiet { "–" },
-            }
+            @if self.ended > 0 { (parts::percent(self.succeeded, self.ended)) " %" } @else { span.quiet { "–" } }
         }
     }
 

@@ -70,7 +70,7 @@ impl VersionResults {
 
     /// `9 of 12 (75 %)`.
     fn success(&self) -> String {
-        format!("{} of {} ({} %)", self.succeeded, self.ended, self.succeeded * 100 / self.ended.max(1))
+        format!("{} of {} ({} %)", self.succeeded, self.ended, parts::percent(self.succeeded, self.ended))
     }
 
     fn median_time(&self) -> Option<String> {
