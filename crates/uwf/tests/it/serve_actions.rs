@@ -190,6 +190,31 @@ fn run_after_slow_retry_needs_no_client() {
 }
 
 #[test]
+fn retry_and_run_keeps_its_agent() {
+    let home = home();
+    home.script("bad", "#!/bin/sh\ncat > /dev/null\nexit 3\n");
+    home.script("good", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    home.config(
+        "agents:\n  bad: { command: bad, output: json }\n  good: { command: good, output: json }\ndefaultAgent: bad\n",
+    );
+    let thread = home.start_counting(3, "count");
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(40));
+    let server = TestServer::start(&home, &[]);
+    let retried = |run: bool| {
+        act(
+            &server,
+            &thread,
+            "retry",
+            &json!({ "expectedHead": head(&server, &thread), "agent": "good", "wait": 30, "run": run }),
+        )
+    };
+    assert_eq!(retried(false).status, 200);
+    assert_eq!(home.uwf(&["run", &thread]).code, Some(40), "the agent was only for one attempt");
+    assert_eq!(retried(true).status, 200);
+    until_completed(&home, &thread);
+}
+
+#[test]
 fn a_form_of_another_site_changes_nothing() {
     let (home, server, thread) = counting();
     let body = format!("expectedHead={}", head(&server, &thread));
