@@ -253,14 +253,15 @@ fn items(
 ) -> Vec<InboxThread> {
     let mut overviews = OverviewReader::new(home);
     let seen: Vec<Option<ThreadOverview>> = rows.iter().map(|named| overviews.summarize(&named.row)).collect();
-    // A thread without steps may have spent on branches or failed attempts.
-    let counted = |overview: &Option<ThreadOverview>| {
-        overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| steps <= COUNTED)
+    // The cost of a first step is only in the trace of its agent, which may be long. That of a group is in its branches.
+    let counted = |named: &NamedThreadRow, overview: &Option<ThreadOverview>| {
+        let least = usize::from(!played.contains_key(&named.row.thread));
+        overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| (least..=COUNTED).contains(&steps))
     };
     let threads: Vec<ThreadId> = rows
         .iter()
         .zip(&seen)
-        .filter(|(_, overview)| counted(overview))
+        .filter(|(named, overview)| counted(named, overview))
         .map(|(named, _)| named.row.thread.clone())
         .take(COSTED)
         .collect();
