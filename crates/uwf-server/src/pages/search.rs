@@ -154,7 +154,7 @@ struct ThreadMatch {
 }
 
 impl ThreadMatch {
-    /// What its line says. The task of a branch begins with the task of its thread, so a branch below its thread has its path alone.
+    /// The text of its line. The task of a branch begins with the task of its thread, so a branch below its thread has its path alone.
     fn title(&self, depth: usize) -> String {
         let task = &self.found.task;
         match &self.branch {

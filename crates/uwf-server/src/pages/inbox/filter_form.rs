@@ -11,7 +11,7 @@ use uwf_engine::verbs::workflows;
 use crate::failure::HttpFailure;
 use crate::filter::ThreadListQuery;
 
-/// What the form offers, from the workflows that have a name.
+/// The choices of the form, from the workflows that have a name.
 #[derive(Default)]
 pub(super) struct FilterChoices {
     workflows: BTreeSet<String>,

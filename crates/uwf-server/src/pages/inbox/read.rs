@@ -253,7 +253,7 @@ fn items(
 ) -> Vec<InboxThread> {
     let mut overviews = OverviewReader::new(home);
     let seen: Vec<Option<ThreadOverview>> = rows.iter().map(|named| overviews.summarize(&named.row)).collect();
-    // The cost of a first step is only in the trace of its agent, which may be long. That of a group is in its branches.
+    // The cost of a first step is only in the trace of its agent, which may be long. A group's is in its branches.
     let counted = |named: &NamedThreadRow, overview: &Option<ThreadOverview>| {
         let least = usize::from(!played.contains_key(&named.row.thread));
         overview.as_ref().and_then(|overview| overview.steps).is_some_and(|steps| (least..=COUNTED).contains(&steps))

@@ -17,7 +17,7 @@ pub(super) fn links(steps: &[TimedStep]) -> Markup {
     let mut found: Vec<(Url, String)> = Vec::new();
     for timed in steps {
         let output = &timed.step.output;
-        // Of the copies of a group, only the one that was picked counts.
+        // Only the picked copy of a group counts.
         let picked = picked_copy(output).and_then(|number| output[RESULTS].get(number - 1));
         texts(picked.unwrap_or(output), &mut |text| add(text, &mut found));
         add(timed.step.message.as_deref().unwrap_or_default(), &mut found);
