@@ -1,19 +1,14 @@
 //! The copies of a group side by side, for the person who picks one.
 
 use maud::{Markup, html};
-use uwf_core::text;
 use uwf_engine::views::copies::FinishedCopy;
 
 use super::forms::{self, ActionButton, FormSubject};
-use super::{parts, values};
+use super::{parts, texts, values};
 use crate::api::actions::COPY;
 use crate::api::and_run::RUN;
 use crate::api::answer::{CopiesToPick, CopyToPick};
 use crate::app::AppState;
-use crate::markdown::markdown;
-
-/// Bytes shown of the text of a copy.
-const SHOWN: usize = 8 << 10;
 
 /// A form with a button below each copy. On a server without changes, the copies alone.
 pub(super) fn choice(app: &AppState, asked: &CopiesToPick, back: Option<&str>) -> Markup {
@@ -58,7 +53,7 @@ fn card(shown: &CopyToPick, first: Option<&CopyToPick>, can_pick: bool) -> Marku
                 None => (values::output(output, None)),
             }
             @if let Some(message) = message.as_deref().filter(|message| !message.trim().is_empty()) {
-                details open { summary { "Text" } div.text { (markdown(&text::without_end(message, SHOWN), 4)) } }
+                details open { summary { "Text" } (texts::prose(message, 4, None)) }
             }
             @if can_pick && failure.is_none() {
                 div.actions { button.primary name=(COPY) value=(path) { "Pick this one" } }

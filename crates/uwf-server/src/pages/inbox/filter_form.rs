@@ -20,7 +20,7 @@ pub(super) struct FilterChoices {
 }
 
 impl FilterChoices {
-    /// The names of all workflows; roles and outcomes are those of the current version of each.
+    /// Reads the names of all workflows, and the roles and outcomes of their current versions.
     pub(super) fn read(home: &Home) -> Result<FilterChoices, HttpFailure> {
         let outcomes = [SUCCEEDED, FAILED, NO_MATCH, STOPPED, KILLED].map(str::to_owned).into();
         let mut choices = FilterChoices { outcomes, ..FilterChoices::default() };

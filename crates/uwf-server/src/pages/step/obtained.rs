@@ -16,25 +16,25 @@ pub(super) fn obtained(home: &Home, view: &StepView) -> Markup {
         section #obtained aria-labelledby="obtained-title" {
             // An answer that was valid at once needs no explanation.
             details.section open[!is_plain(&step.output)] {
-            summary { h2 #obtained-title { "How the output was obtained" } @if let Some(by) = &step.output.extracted_by { " " span.quiet { (by) } } }
-            ol.ladder {
-                @if let Some(session) = &view.session { (raw(home, session.raw)) }
-                (rungs(&step.output))
-                @if let Some(by) = step.output.extracted_by.as_deref().filter(|by| !has_given(&step.output.rungs, by)) {
-                    li.taken { p.topic { span.verdict aria-hidden="true" { "✓" } strong { (by) } } p { (sentence(by)) } }
+                summary { h2 #obtained-title { "How the output was obtained" } @if let Some(by) = &step.output.extracted_by { " " span.quiet { (by) } } }
+                ol.ladder {
+                    @if let Some(session) = &view.session { (raw(home, session.raw)) }
+                    (rungs(&step.output))
+                    @if let Some(by) = step.output.extracted_by.as_deref().filter(|by| !has_given(&step.output.rungs, by)) {
+                        li.taken { p.topic { span.verdict aria-hidden="true" { "✓" } strong { (by) } } p { (sentence(by)) } }
+                    }
+                    @if let Some(child) = step.output.child_step {
+                        li.taken { p { "A child thread played the role; its last step is " a href={"/cas/" (child)} { code { (child) } } "." } }
+                    }
                 }
-                @if let Some(child) = step.output.child_step {
-                    li.taken { p { "A child thread played the role; its last step is " a href={"/cas/" (child)} { code { (child) } } "." } }
+                @if step.output.adopted {
+                    p { "It was taken over: the step command that ran the agent ended before it could link its result." }
                 }
-            }
-            @if step.output.adopted {
-                p { "It was taken over: the step command that ran the agent ended before it could link its result." }
-            }
-            @if let Some(attempt) = step.output.reread {
-                p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }
-            }
-            @if let Some(why) = &step.output.unreadable { p.problem { "The rest cannot be read: " (why) } }
-            p.small.quiet { a href={"/cas/" (view.at.step.detail)} { "All records" } }
+                @if let Some(attempt) = step.output.reread {
+                    p { "It was read again from the text of a " a href={"/cas/" (attempt)} { "failed attempt" } "." }
+                }
+                @if let Some(why) = &step.output.unreadable { p.problem { "The rest cannot be read: " (why) } }
+                p.small.quiet { a href={"/cas/" (view.at.step.detail)} { "All records" } }
             }
         }
     }

@@ -20,17 +20,17 @@ pub(super) fn prompt(home: &Home, at: &StepAt, session: &ReactSession) -> Markup
     html! {
         section #prompt aria-labelledby="prompt-title" {
             details.section {
-            summary { h2 #prompt-title { "Prompt " span.number { (parts::many(new.len() + old.len(), "part")) } } }
-            @if let Some(last) = at.last_visit {
-                p.quiet {
-                    (parts::many(new.len(), "part")) " new since the role's "
-                    a href={"/threads/" (at.thread) "/steps/" (last)} { "last visit" }
-                    ". " (parts::many(old.len(), "part")) " unchanged."
+                summary { h2 #prompt-title { "Prompt " span.number { (parts::many(new.len() + old.len(), "part")) } } }
+                @if let Some(last) = at.last_visit {
+                    p.quiet {
+                        (parts::many(new.len(), "part")) " new since the role's "
+                        a href={"/threads/" (at.thread) "/steps/" (last)} { "last visit" }
+                        ". " (parts::many(old.len(), "part")) " unchanged."
+                    }
                 }
-            }
-            @if new.is_empty() && old.is_empty() { p.quiet { "It was not recorded." } }
-            @for hash in &new { (text(home, *hash, true)) }
-            @for hash in &old { (text(home, *hash, false)) }
+                @if new.is_empty() && old.is_empty() { p.quiet { "It was not recorded." } }
+                @for hash in &new { (text(home, *hash, true)) }
+                @for hash in &old { (text(home, *hash, false)) }
             }
         }
     }

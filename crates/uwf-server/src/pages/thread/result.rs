@@ -1,15 +1,10 @@
 //! The result of an ended thread: the output of its last step.
 
 use maud::{Markup, html};
-use uwf_core::text;
 use uwf_core::thread::Step;
 
-use super::super::{parts, values};
+use super::super::{parts, texts, values};
 use super::read::ThreadView;
-use crate::markdown::markdown;
-
-/// Bytes shown of the text beside the output.
-const SHOWN: usize = 8 << 10;
 
 /// The result; empty for a thread that has not ended, or whose last step is not readable.
 pub(super) fn result(shown: &ThreadView) -> Markup {
@@ -23,7 +18,7 @@ pub(super) fn result(shown: &ThreadView) -> Markup {
             h2 { "Result" }
             (values::output(&step.output, None))
             @if let Some(message) = step.message.as_deref().filter(|message| !message.trim().is_empty()) {
-                details { summary { "Text of " (step.role) } div.text { (markdown(&text::without_end(message, SHOWN), 3)) } }
+                details { summary { "Text of " (step.role) } (texts::prose(message, 3, None)) }
             }
             p.small.quiet {
                 a href={"/threads/" (status.thread) "/steps/" (step.hash)} { "Step " (step.index) ", " (step.role) } " " (parts::ago(step.timestamp))
