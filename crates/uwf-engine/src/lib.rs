@@ -57,4 +57,4 @@ pub mod verbs;
 pub mod views;
 
 mod attempt_variable;
-mod ownership;
+pub mod ownership;

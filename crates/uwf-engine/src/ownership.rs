@@ -11,7 +11,7 @@ pub(crate) fn owner(path: &Path) -> String {
 }
 
 /// The name of a user, or the user id if it has no name.
-pub(crate) fn name_of_user(uid: u32) -> String {
+pub fn name_of_user(uid: u32) -> String {
     let uid = uid.to_string();
     let users = regular::read_to_string(Path::new("/etc/passwd"), regular::MAX_TEXT);
     let users = users.unwrap_or_default();

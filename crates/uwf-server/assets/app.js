@@ -56,6 +56,19 @@ function zone() {
   if (document.cookie.includes(pair)) location.reload();
 }
 
+/** Shows what the page behind a link has about files, once its section is unfolded. @param {Event} event */
+async function load({ target }) {
+  if (!(target instanceof HTMLDetailsElement) || !target.open || !('load' in target.dataset)) return;
+  const link = target.querySelector('a');
+  const answer = link && (await fetch(link.href, { headers: { accept: 'text/html' } }));
+  if (!answer?.ok) return;
+  delete target.dataset.load;
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const found = [...(page.getElementById('files')?.children ?? [])].filter((it) => !it.matches('h2,summary,script'));
+  target.append(...(found.length ? found : ['No changed files are recorded.']));
+}
+
+document.addEventListener('toggle', load, true);
 document.addEventListener('patched', ownTimes);
 document.addEventListener('patched', notifyButton);
 setInterval(durations, 1000);

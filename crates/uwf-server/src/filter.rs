@@ -31,7 +31,7 @@ pub(crate) struct ThreadListQuery {
     pub(crate) outcome: String,
     /// A name, which means all its versions, or a hash.
     pub(crate) workflow: String,
-    /// The role of the last step.
+    /// The role that is running, waiting, stuck or next, or the last one if the thread has ended.
     pub(crate) role: String,
     /// A label, `KEY=VALUE`, or `KEY` for any value.
     pub(crate) label: String,

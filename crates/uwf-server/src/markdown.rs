@@ -1,8 +1,12 @@
 //! Agents' texts as HTML. An agent can write anything, so only Markdown produces markup: HTML is shown as text, links go only to the web or
 //! to mail, and images become links, because a browser would load them.
 
+pub(crate) mod web_links;
+
+use std::ops::Range;
+
 use maud::{Markup, PreEscaped};
-use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream, html};
 use uwf_core::text::{beginning, one_line};
 
 /// Most bytes of a text that are read for a title.
@@ -32,7 +36,10 @@ const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHRO
 /// A Markdown text as HTML. Headings move down by `below` levels, to fit into the page.
 pub(crate) fn markdown(text: &str, below: usize) -> Markup {
     let (mut out, mut headings) = (String::new(), HeadingLevels { below, last: below });
-    html::push_html(&mut out, Parser::new_ext(text, OPTIONS).map(|event| harmless(event, &mut headings)));
+    // The parser splits a text at each symbol that could be a mark, also within addresses.
+    let events = TextMergeStream::new(Parser::new_ext(text, OPTIONS).map(|event| harmless(event, &mut headings)));
+    let mut literal = 0;
+    html::push_html(&mut out, events.flat_map(|event| with_links(event, &mut literal)));
     // The policy of the pages allows no styles in the text. A text itself cannot contain a quotation mark in a tag.
     for (style, class) in ALIGNMENTS {
         out = out.replace(style, class);
@@ -83,6 +90,32 @@ fn harmless<'t>(event: Event<'t>, headings: &mut HeadingLevels) -> Event<'t> {
     }
 }
 
+/// The same event; a text outside of links and code with its addresses as links.
+fn with_links<'t>(event: Event<'t>, literal: &mut usize) -> Vec<Event<'t>> {
+    match event {
+        Event::Start(Tag::Link { .. } | Tag::CodeBlock(_)) => *literal += 1,
+        Event::End(TagEnd::Link | TagEnd::CodeBlock) => *literal -= 1,
+        _ => {}
+    }
+    let text = match event {
+        Event::Text(text) if *literal == 0 => text,
+        other => return vec![other],
+    };
+    let part = |range: Range<usize>| CowStr::from(text[range].to_owned());
+    let (mut events, mut done) = (Vec::new(), 0);
+    for found in web_links::find(&text) {
+        events.push(Event::Text(part(done..found.start)));
+        done = found.end;
+        let address = part(found);
+        events.extend([Event::Start(link(address.clone())), Event::Text(address), Event::End(TagEnd::Link)]);
+    }
+    if done == 0 {
+        return vec![Event::Text(text)];
+    }
+    events.push(Event::Text(part(done..text.len())));
+    events
+}
+
 /// A link to the web. Any other link loses its target, because it could be a path of this server or a script.
 fn link(target: CowStr<'_>) -> Tag<'_> {
     let is_outside = SCHEMES.iter().any(|scheme| target.trim_start().to_ascii_lowercase().starts_with(scheme));
@@ -124,6 +157,15 @@ mod tests {
         let table = shown("| a | b | c | d |\n|--:|:-:|:--|---|\n| 1 | 2 | 3 | style=\"text-align: right\" |");
         assert!(table.contains("<td class=\"number\">1</td><td class=\"center\">2</td><td>3</td>"), "{table}");
         assert!(table.contains("style=\u{26}quot;") || table.contains("style=\"text-align: right\"</td>"), "{table}");
+        assert_eq!(
+            shown("https://x.example/a_b_c?d=1&e=2."),
+            "<p><a href=\"https://x.example/a_b_c?d=1&amp;e=2\">https://x.example/a_b_c?d=1&amp;e=2</a>.</p>\n"
+        );
+        assert_eq!(shown("`https://x.example`"), "<p><code>https://x.example</code></p>\n");
+        assert_eq!(
+            shown("[https://x.example](https://y.example)"),
+            "<p><a href=\"https://y.example\">https://x.example</a></p>\n"
+        );
         assert_eq!(shown("# A {#main .x}"), "<h3>A {#main .x}</h3>\n");
     }
 }

@@ -1,5 +1,6 @@
 //! Lists threads. Reads the marks, the index and the history once each, and nodes only of the threads that are shown.
 
+mod current_role;
 mod family;
 mod filter;
 mod folding;
@@ -17,6 +18,7 @@ use serde::Serialize;
 use uwf_core::label::ThreadLabels;
 use uwf_core::thread::ThreadId;
 
+pub(crate) use self::current_role::CurrentRoleReader;
 use self::family::FamilyReader;
 pub(crate) use self::family::RowPlace;
 pub use self::filter::ThreadFilter;
@@ -35,7 +37,7 @@ use crate::attempt::elsewhere::{self, PeerActivity};
 use crate::attempt::settings;
 use crate::error::Result;
 use crate::root::home::Home;
-use crate::root::marks::{self, ThreadMark};
+use crate::root::marks::{self, MarkReason, ThreadMark};
 use crate::root::registry::Registry;
 use crate::root::{history, record};
 use crate::thread::state::{self, ThreadState};
@@ -90,6 +92,9 @@ pub struct ThreadRow {
     /// Whether it is a child thread.
     #[serde(skip)]
     is_child: bool,
+    /// The role that is running, waits or failed, once read and if known.
+    #[serde(skip)]
+    known_role: Option<String>,
     /// Its place among other threads.
     #[serde(skip)]
     place: RowPlace,
@@ -131,7 +136,12 @@ impl ThreadRow {
         self.state == ThreadState::Limited && self.until.is_some()
     }
 
-    fn is_finished(&self) -> bool {
+    /// The role that is running, waits or failed, if the thread's marks or another machine's claim name it.
+    pub(super) fn known_role(&self) -> Option<&str> {
+        self.known_role.as_deref()
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
         matches!(self.state, ThreadState::Completed | ThreadState::Killed)
     }
 
@@ -265,6 +275,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     }
     let mut rows: Vec<ThreadRow> = rows.into_iter().map(|(_, row)| row).collect();
     let mut memories = HeadSummaryCaches::load(home, filter, &rows);
+    let mut roles = CurrentRoleReader::new(home);
     if filter.asks_nodes() {
         let mut search = filter.search.as_deref().map(|text| ThreadSearch::new(home, text, tasks));
         rows.retain_mut(|row| {
@@ -272,6 +283,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
             let begins = filter.start.is_none_or(|start| memories.start_of(row) == Some(start));
             begins
                 && filter.shows(row)
+                && filter.role.as_ref().is_none_or(|wanted| roles.is_at(row, wanted))
                 && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
         });
     }
@@ -359,6 +371,7 @@ impl ActiveThreads<'_> {
             start: None,
             end: None,
             is_child: false,
+            known_role: None,
             place: RowPlace::default(),
             task: None,
             labels: None,
@@ -402,7 +415,7 @@ impl ActiveThreads<'_> {
             }
             return;
         }
-        (row.why, row.until) = self.why(row);
+        (row.why, row.until, row.known_role) = self.why(row);
         match memories.active.of_active(self.home, &row.thread, row.head) {
             Ok(summary) => {
                 let stepped_at = summary.role.as_ref().map(|_| summary.timestamp);
@@ -417,21 +430,21 @@ impl ActiveThreads<'_> {
         }
     }
 
-    /// Why it is in its state, and until when.
-    fn why(&self, row: &ThreadRow) -> (Option<String>, Option<u64>) {
+    /// Why it is in its state, until when, and the role that this is about.
+    fn why(&self, row: &ThreadRow) -> (Option<String>, Option<u64>, Option<String>) {
         if let Some(above) = &row.left_by {
-            return (Some(left_child::continued_without(above)), None);
+            return (Some(left_child::continued_without(above)), None, None);
         }
         if let Some(above) = &row.stopped_with {
-            return (Some(child_threads::stopped_with(above, row.state)), None);
+            return (Some(child_threads::stopped_with(above, row.state)), None, None);
         }
-        let Some(known) = self.by_name.get(&row.thread) else { return (None, None) };
+        let Some(known) = self.by_name.get(&row.thread) else { return (None, None, None) };
         if let Some(PeerActivity::AtWork(at_work)) = &known.elsewhere {
-            return (Some(format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine)), None);
+            let why = format!("by `{}` on machine `{}`", at_work.agent.short(), at_work.machine);
+            return (Some(why), None, Some(at_work.role.clone()));
         }
         let reason = known.reason(&row.thread, row.state, |id, mark| marks::get(self.home, id, mark));
-        let until = reason.as_ref().and_then(|reason| reason.until);
-        (reason.map(|reason| reason.why), until)
+        reason.map_or((None, None, None), |MarkReason { why, until, role, .. }| (Some(why), until, role))
     }
 }
 
@@ -454,6 +467,7 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         start: None,
         end: line.end,
         is_child: false,
+        known_role: None,
         place: RowPlace::default(),
         task: None,
         labels: None,

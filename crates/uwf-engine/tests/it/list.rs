@@ -133,9 +133,9 @@ fn several_states_are_asked_for_at_once() {
 }
 
 #[test]
-fn threads_are_found_by_role_of_last_step() {
+fn threads_are_found_by_role_they_are_at() {
     let machine = Machine::with_essay();
-    let [written, refused, killed, _new] = [(); 4].map(|()| machine.start("essay"));
+    let [written, refused, killed, new] = [(); 4].map(|()| machine.start("essay"));
     machine.answer(&written, json!({"text": "It rains."})).unwrap();
     machine.refused(&refused, 1);
     machine.refused(&killed, 1);
@@ -143,9 +143,9 @@ fn threads_are_found_by_role_of_last_step() {
     let of = |role: &str, all| {
         listed(&machine, &ThreadFilter { role: Some(role.to_owned()), all, ..ThreadFilter::default() })
     };
-    assert_eq!(of("writer", true), [(written, ThreadState::Active)]);
-    assert_eq!(of("editor", false), [(refused.clone(), ThreadState::Active)]);
-    assert_eq!(of("editor", true), [(killed, ThreadState::Killed), (refused, ThreadState::Active)]);
+    assert_eq!(of("writer", true), [(new, ThreadState::Active), (refused, ThreadState::Active)]);
+    assert_eq!(of("editor", false), [(written.clone(), ThreadState::Active)]);
+    assert_eq!(of("editor", true), [(killed, ThreadState::Killed), (written, ThreadState::Active)]);
     assert_eq!(of("nobody", true), []);
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use uwf_engine::views::copies::FinishedCopy;
 
 use super::forms::{self, ActionButton, FormSubject};
-use super::{parts, texts, values};
+use super::{files, parts, texts, values};
 use crate::api::actions::COPY;
 use crate::api::and_run::RUN;
 use crate::api::answer::{CopiesToPick, CopyToPick};
@@ -34,7 +34,7 @@ pub(super) fn choice(app: &AppState, asked: &CopiesToPick, back: Option<&str>) -
 
 fn card(shown: &CopyToPick, first: Option<&CopyToPick>, can_pick: bool) -> Markup {
     let CopyToPick { copy, agent, spent } = shown;
-    let FinishedCopy { path, thread, output, message, failure, step: _ } = copy;
+    let FinishedCopy { path, thread, output, message, failure, step } = copy;
     let other = first.and_then(|first| first.copy.thread.as_ref()).filter(|other| Some(*other) != thread.as_ref());
     html! {
         article {
@@ -55,6 +55,7 @@ fn card(shown: &CopyToPick, first: Option<&CopyToPick>, can_pick: bool) -> Marku
             @if let Some(message) = message.as_deref().filter(|message| !message.trim().is_empty()) {
                 details open { summary { "Text" } (texts::prose(message, 4, None)) }
             }
+            @if let Some(thread) = thread { (files::on_request(thread, *step)) }
             @if can_pick && failure.is_none() {
                 div.actions { button.primary name=(COPY) value=(path) { "Pick this one" } }
             }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use json_cas::NodeHash;
 use maud::{Markup, html};
+use uwf_core::thread::ThreadId;
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::diff::{self, ComparedFiles, DiffOptions, DiffReport, DiffSubject, FileChange, FileSums};
 
@@ -44,6 +46,16 @@ pub(super) fn folded(compared: &Result<DiffReport, String>) -> Markup {
         details #files open[sums.is_some_and(|sums| sums.added + sums.removed <= UNFOLDED)] {
             summary { "Files changed" @if let Some(sums) = sums { " " b { (in_words(sums)) } } }
             (listed(compared))
+        }
+    }
+}
+
+/// A link to a thread's changed files. A script shows them below it, because finding them takes too long for a list of threads.
+pub(super) fn on_request(thread: &ThreadId, head: NodeHash) -> Markup {
+    html! {
+        details #{"files-" (thread) "-" (head)} data-load data-keep {
+            summary { "Files changed" }
+            p.small { a href={"/threads/" (thread) "?patch=1#files"} { "Steps and changed files" } }
         }
     }
 }

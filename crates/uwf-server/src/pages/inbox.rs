@@ -27,7 +27,7 @@ use super::excerpt::excerpt;
 use super::forms::{self, ActionButton, FormSubject};
 use super::layout::{DashboardPage, NavSection};
 use super::need::{self, OpenRequest};
-use super::{parts, texts};
+use super::{files, parts, texts};
 use crate::api;
 use crate::app::AppState;
 use crate::drawn::{DrawnInbox, InboxRow};
@@ -429,13 +429,12 @@ fn actions(app: &AppState, item: &InboxThread, back: &str) -> Markup {
     let (thread, head) = item.subject();
     let about = FormSubject { thread, head, attempt: item.attempt.as_deref(), back: Some(back) };
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
-    let whole = html! { p.small { a href={"/threads/" (row.thread)} { "All steps and changed files" } } };
     match (&item.need, row.state) {
         (Some(need), _) => html! {
             details.act #(about.id("act")) name="act" {
                 summary.button data-key="a" { (need.name()) }
                 @if let Some(why) = &row.why { @if !matches!(need, OpenRequest::Answer(_)) { p.full { (parts::message(&text::ellipsize(why, FULL))) } } }
-                (need.action(app, about, "s", &whole))
+                (need.action(app, about, "s", &files::on_request(thread, head)))
             }
         },
         (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause", "p")) } },

@@ -135,7 +135,12 @@ fn question(app: &AppState, about: FormSubject<'_>, form: &QuestionWithSchema, f
     let asked = form.asked.question.as_ref();
     let (text, options) = (asked.map(|question| question.text.as_str()), asked.map(|question| &*question.options));
     let question = forms::FormQuestion { text, options: options.unwrap_or_default(), schema: &form.schema };
-    html! { (context(form, files)) (forms::answer(app, about, &question)) }
+    html! {
+        // On a narrow screen, the changed files can be long, and the form is below them.
+        @if asked.is_none() && !app.is_read_only() { a.jump href={"#" (about.id("asks"))} { "Go to the answer" } }
+        (context(form, files))
+        (forms::answer(app, about, &question))
+    }
 }
 
 /// A run that waits until a usage limit has ended.

@@ -302,7 +302,7 @@ fn results(found: &SearchResults) -> Markup {
                     @for (role, workflow) in &found.roles {
                         li data-row tabindex="-1" {
                             a data-open href={"/?workflow=" (encoded(workflow)) "&role=" (encoded(role))} { (role) }
-                            span.quiet { " of " (workflow) ", threads whose last step is of this role" }
+                            span.quiet { " of " (workflow) ", threads at this role" }
                         }
                     }
                 }

@@ -1,10 +1,11 @@
 //! Texts of any length on a page. Long texts are cut and link to the complete text.
 
-use crate::markdown::{self, in_one_line};
 use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::Value;
 use uwf_core::text::ellipsize;
+
+use crate::markdown::{self, in_one_line, web_links};
 
 /// Bytes shown of a text.
 pub(crate) const SHOWN: usize = 20_000;
@@ -19,7 +20,7 @@ const TITLE: usize = 90;
 pub(crate) fn plain(text: &str, limit: usize, node: Option<NodeHash>) -> Markup {
     let (shown, left) = cut(text, limit);
     html! {
-        @if shown.trim().is_empty() { p.quiet { "(empty)" } } @else { pre { (shown) } }
+        @if shown.trim().is_empty() { p.quiet { "(empty)" } } @else { pre { (web_links::linked(shown)) } }
         (rest(left, text.len(), node))
     }
 }

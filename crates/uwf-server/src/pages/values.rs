@@ -3,9 +3,9 @@
 use json_cas::NodeHash;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
-use url::Url;
 
 use super::{parts, texts};
+use crate::markdown::web_links;
 
 /// Nesting that lists can show; deeper values are shown as JSON.
 const DEPTH: usize = 4;
@@ -51,20 +51,11 @@ fn named(value: &Value, depth: usize, node: Option<NodeHash>) -> Markup {
             (left_out(items.len(), node))
         },
         Value::Object(_) | Value::Array(_) => texts::json(value, node),
-        Value::String(text) if is_line(text) => line(text),
+        Value::String(text) if is_line(text) => web_links::linked(text),
         Value::String(text) => texts::prose(text, 3, node),
         Value::Null => html! { span.quiet { "null" } },
         Value::Bool(is) => html! { (if *is { "yes" } else { "no" }) },
         Value::Number(_) => html! { code { (value) } },
-    }
-}
-
-/// A short text; the address of a page is a link.
-fn line(text: &str) -> Markup {
-    let is_address = text.starts_with("https://") || text.starts_with("http://");
-    match Url::parse(text).ok().filter(|_| is_address && !text.contains(char::is_whitespace)) {
-        Some(address) => html! { a href=(address) rel="noopener noreferrer" { (text) } },
-        None => html! { (text) },
     }
 }
 
@@ -95,7 +86,7 @@ pub(crate) fn tree(value: &Value, node: NodeHash, is_node: &dyn Fn(NodeHash) -> 
         },
         Value::String(text) => match text.parse::<NodeHash>() {
             Ok(hash) if is_node(hash) => html! { a href={"/cas/" (hash)} { code { (hash) } } },
-            _ if is_line(text) => html! { (text) },
+            _ if is_line(text) => web_links::linked(text),
             _ => texts::plain(text, texts::SHOWN, Some(node)),
         },
         Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value) } },

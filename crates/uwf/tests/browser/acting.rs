@@ -1,8 +1,10 @@
 //! What people do on pages.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use uwf_testing::server::TestServer;
-use uwf_testing::text;
+use uwf_testing::{TestHome, text};
 
 use crate::browse;
 use crate::showcase::Showcase;
@@ -52,6 +54,35 @@ fn stale_answer_is_refused_and_shown() {
 fn person_answers_on_thread_page() {
     let showcase = act("answers_on_its_page", |it| json!({ "thread": it.waiting }));
     assert!(roles(&showcase, &showcase.waiting).contains(&"editor".to_owned()));
+}
+
+/// A writer in a worktree, and a person who approves what it wrote.
+const APPROVED: &str = "name: approve-post
+workspace: worktree
+roles:
+  writer: { run: \"printf 'one\\ntwo\\n' > post.md\" }
+  editor:
+    goal: Decide.
+    meta: { type: object, properties: { out: { type: boolean } }, required: [out] }
+graph:
+  $START: [ { role: writer } ]
+  writer: [ { role: editor } ]
+  editor: [ { role: $END } ]
+";
+
+#[test]
+fn approval_in_list_unfolds_changed_files() {
+    let home = TestHome::new(crate::UWF);
+    home.config("agents: { person: { command: uwf-human } }\ndefaultAgent: person\n");
+    home.put("approve-post", APPROVED);
+    for command in ["init -q", "-c user.name=a -c user.email=a@example.org commit -q --allow-empty -m empty"] {
+        let mut git = Command::new("git");
+        git.args(command.split(' ')).current_dir(home.work());
+        assert!(git.status().unwrap().success());
+    }
+    assert_eq!(home.uwf(&["run", "approve-post", "-p", "A post"]).code, Some(20));
+    let server = TestServer::start(&home, &[]);
+    browse(&home, &server, "actions.unfolds_changed_files", json!({}));
 }
 
 #[test]

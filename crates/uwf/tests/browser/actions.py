@@ -125,6 +125,24 @@ def answers_on_its_page(browser):
     assert "It says nothing of *limits*." in page.inner_text("#steps")
 
 
+def unfolds_changed_files(browser):
+    """The changed files of an approval are shown in the list of threads once somebody unfolds them. Without JavaScript, a link leads to them."""
+    page = browser.page("/")
+    page.locator("summary", has_text="Answer").click()
+    files = page.locator(".decides details", has_text="Files changed")
+    files.locator("summary").click()
+    until("the file is shown", lambda: any("post.md" in text for text in files.locator("table").all_inner_texts()))
+    assert "+two" in files.locator("pre.patch").inner_text()
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_timeout(1000)
+    assert files.locator("pre.patch").count() == 1, "a live update keeps them"
+    page = browser.page("/", "noscript")
+    page.locator("summary", has_text="Answer").click()
+    page.locator("summary", has_text="Files changed").click()
+    page.get_by_role("link", name="Steps and changed files").click()
+    assert "+two" in page.locator("#files pre.patch").inner_text()
+
+
 def starts(browser):
     """A thread is started with a form, which leads to its page, and runs if that is wanted."""
     for mode in FORMS:

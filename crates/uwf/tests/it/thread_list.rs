@@ -142,7 +142,9 @@ fn threads_are_listed_newest_first() {
         (&["--state", "stuck,completed"], vec![&stuck, &finished]),
         (&["--state", "stuck", "--state", "active"], vec![&active, &stuck]),
         (&["--search", "The SECOND"], vec![&stuck]),
-        (&["--role", "writer"], vec![&stuck]),
+        (&["--role", "reviewer"], vec![&stuck]),
+        (&["--role", "writer"], vec![&active]),
+        (&["--all", "--role", "reviewer"], vec![&stuck, &finished]),
         (&["--all", "--after", &active[20..], "--limit", "1"], vec![&stuck]),
     ] {
         assert_eq!(found(args).iter().collect::<Vec<_>>(), rows, "{args:?}");

@@ -29,7 +29,7 @@ const BEGIN: Duration = Duration::from_secs(20);
 const BEFORE: &str = "before.sh";
 
 /// Cases of the scenarios that cost much, in a sample.
-const FEW: usize = 3;
+const FEW: usize = 2;
 
 /// A file that lets agents continue that wait for it.
 const GO: &str = "go";
@@ -268,7 +268,7 @@ const MERGE: &[(Target, &[i32])] = &[(Target::Command, FILES), (Target::Git, FIL
 const PLAIN: Scenario = Scenario {
     name: "",
     targets: ALONE,
-    sample: 4,
+    sample: 3,
     build: |_| Vec::new(),
     moves_nodes: false,
     is_one_change: true,

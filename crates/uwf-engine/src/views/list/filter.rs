@@ -21,7 +21,7 @@ pub struct ThreadFilter {
     pub states: Vec<ThreadState>,
     /// Only threads that ended with one of these outcomes, if there are any.
     pub outcomes: Vec<String>,
-    /// Only threads whose last step is of this role.
+    /// Only threads at this role: it is running, waits, failed or is next. An ended thread is at the role of its last step.
     pub role: Option<String>,
     /// Only threads with this text in their id, their task or the name of their workflow, ignoring case.
     pub search: Option<String>,
@@ -60,13 +60,10 @@ impl ThreadFilter {
         is_of_workflow && may_end_so && (self.is_in_state(row) || may_be_corrupt)
     }
 
-    /// Whether the row of a thread whose nodes were read matches.
+    /// Whether the row of a thread whose nodes were read matches, except for the role.
     pub(super) fn shows(&self, row: &ThreadRow) -> bool {
         let is_of_workflow = |wanted: &Vec<NodeHash>| row.workflow.is_some_and(|workflow| wanted.contains(&workflow));
-        self.workflows.as_ref().is_none_or(is_of_workflow)
-            && self.is_in_state(row)
-            && self.has_outcome(row)
-            && self.role.as_ref().is_none_or(|wanted| row.role.as_ref() == Some(wanted))
+        self.workflows.as_ref().is_none_or(is_of_workflow) && self.is_in_state(row) && self.has_outcome(row)
     }
 
     pub(super) fn is_in_state(&self, row: &ThreadRow) -> bool {

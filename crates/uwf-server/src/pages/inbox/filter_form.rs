@@ -43,7 +43,7 @@ impl FilterChoices {
                 @if state.is_empty() { input type="hidden" name="all" value="1"; } @else { input type="hidden" name="state" value=(state); }
                 label { "Text " input name="q" value=(q) size="10"; }
                 (choice("workflow", "Workflow", workflow, &self.workflows))
-                (choice("role", "Last role", role, &self.roles))
+                (choice("role", "Role", role, &self.roles))
                 (choice("outcome", "Outcome", outcome, &self.outcomes))
                 label { "Label " input name="label" value=(label) placeholder="KEY=VALUE" size="10" list="labels"; }
                 datalist #labels { @for label in labels { option value=(label) {} } }

@@ -6,11 +6,10 @@ use url::Url;
 use uwf_core::workflow::{RESULTS, picked_copy};
 use uwf_engine::views::timeline::TimedStep;
 
+use crate::markdown::web_links;
+
 /// Most links.
 const MOST: usize = 5;
-
-/// Symbols that can surround an address in a text.
-const AROUND: [char; 14] = ['(', ')', '<', '>', '[', ']', '"', '\'', '`', ',', ';', '.', '*', '|'];
 
 /// Links to the pull requests and merge requests that outputs and texts of these steps name, in their order.
 pub(super) fn links(steps: &[TimedStep]) -> Markup {
@@ -37,9 +36,8 @@ fn texts(value: &Value, each: &mut impl FnMut(&str)) {
 }
 
 fn add(text: &str, found: &mut Vec<(Url, String)>) {
-    for word in text.split_whitespace().filter(|word| word.contains("://")) {
-        let start = word.find("http").unwrap_or_default();
-        let Ok(address) = Url::parse(word[start..].trim_matches(AROUND)) else { continue };
+    for link in web_links::find(text) {
+        let Ok(address) = Url::parse(&text[link]) else { continue };
         let Some(name) = name(&address) else { continue };
         if found.len() < MOST && found.iter().all(|(_, known)| *known != name) {
             found.push((address, name));
@@ -49,9 +47,6 @@ fn add(text: &str, found: &mut Vec<(Url, String)>) {
 
 /// `owner/repository#12` for the address of a pull request of a forge, also of one of its tabs.
 fn name(address: &Url) -> Option<String> {
-    if !matches!(address.scheme(), "http" | "https") {
-        return None;
-    }
     let parts: Vec<&str> = address.path_segments()?.filter(|part| !part.is_empty() && *part != "-").collect();
     let at = parts.iter().position(|part| matches!(*part, "pull" | "pulls" | "merge_requests" | "pull-requests"))?;
     let number = parts.get(at + 1).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?;

@@ -19,6 +19,7 @@ use uwf_core::thread::ThreadId;
 use uwf_engine::attempt::agent_process::SignalListener;
 use uwf_engine::attempt::recorded::RecordedAttempt;
 use uwf_engine::attempt::{child_threads, settings};
+use uwf_engine::ownership;
 use uwf_engine::root::ids;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::state::ThreadState;
@@ -184,7 +185,7 @@ fn say_next(context: &CommandContext, thread: &ThreadId) {
 /// The user of this machine who runs the command.
 fn user_name() -> String {
     let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| ownership::name_of_user(rustix::process::getuid().as_raw()))
 }
 
 /// The context an agent would get for the role that waits.

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// Only threads that ended with this outcome, or with one of several: failed,no-match.
     #[arg(long, value_name = "OUTCOME", value_parser = outcome_parser(), value_delimiter = ',')]
     outcome: Vec<String>,
-    /// Only threads whose last step is of this role.
+    /// Only threads at this role: it is running, waiting, stuck or next, or an ended thread ended after it.
     #[arg(long, value_name = "ROLE", add = ArgValueCompleter::new(complete::roles))]
     role: Option<String>,
     /// Only threads older than this one, for the next page of a list.
