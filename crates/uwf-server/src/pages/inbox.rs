@@ -16,7 +16,7 @@ use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
-use uwf_engine::root::ids;
+use uwf_engine::root::{ids, registry};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{BranchCounts, PlayedBranch};
 
@@ -56,6 +56,9 @@ const BRANCHES: usize = 50;
 
 /// Characters of a reason in the open form.
 const FULL: usize = 2000;
+
+/// Most workflows in the menu that starts a thread.
+const STARTED: usize = 15;
 
 /// Ended threads count as new for this long if the browser has no mark of seen threads.
 const DAY_MS: u64 = 24 * 3600 * 1000;
@@ -121,6 +124,7 @@ async fn page(
         }
         _ => own,
     };
+    let workflows: Vec<String> = app.read(|home| Ok(registry::read(home)?.into_keys().collect())).await?;
     let choices = match inbox.is_filtered {
         true => app.read(FilterChoices::read).await?,
         false => FilterChoices::default(),
@@ -128,7 +132,7 @@ async fn page(
     let body = html! {
         div.title-row {
             h1 { "Threads" }
-            @if !app.is_read_only() { a.button href="/workflows" { "Start a thread" } }
+            @if !app.is_read_only() { (start_menu(&workflows)) }
             button #notify.quiet type="button" hidden { "Notify me" }
             (chips(&inbox, &query, &views))
         }
@@ -148,6 +152,20 @@ async fn page(
         _ => "Threads".to_owned(),
     };
     Ok(DashboardPage::new(title, NavSection::Threads, body).live(events).into_response(&app))
+}
+
+/// A link to the form of each workflow that starts a thread; if there are many, to the list of workflows.
+fn start_menu(workflows: &[String]) -> Markup {
+    html! {
+        @if (1..=STARTED).contains(&workflows.len()) {
+            details #start.menu {
+                summary.button { "Start a thread" }
+                ul { @for name in workflows { li { a href={"/workflows/" (encoded(name)) "/start"} { (name) } } } }
+            }
+        } @else {
+            a.button href="/workflows" { "Start a thread" }
+        }
+    }
 }
 
 /// The threads of this server, drawn.

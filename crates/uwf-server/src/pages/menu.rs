@@ -12,7 +12,7 @@ pub(crate) fn menu(app: &AppState) -> Markup {
     let place = PageLocation::current();
     let here = place.machine();
     html! {
-        details.machines {
+        details.menu.machines {
             summary title="Machines" { (here.map_or("gateway", MachineName::as_str)) }
             ul {
                 li { a href="/" aria-current=[here.is_none().then_some("true")] data-outside { "gateway" } }
