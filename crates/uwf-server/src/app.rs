@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use uwf_engine::root::home::Home;
 use uwf_engine::verbs::diff::FileSums;
 use uwf_engine::views::cost::CostMemory;
-use uwf_engine::views::list::TaskMemory;
+use uwf_engine::views::list::ListMemory;
 use uwf_engine::views::ps::RunningMemory;
 
 use crate::command_line::CommandLine;
@@ -41,7 +41,7 @@ pub(crate) struct ServerCaches {
     /// By hash, so entries never become stale.
     costs: Mutex<CostMemory>,
     /// Also by hash.
-    tasks: Mutex<TaskMemory>,
+    lists: Mutex<ListMemory>,
     /// By attempt, as long as it runs.
     running: Mutex<RunningMemory>,
     /// By start and head of a thread; `None` if its files are not known.
@@ -59,9 +59,9 @@ impl ServerCaches {
         with(&self.costs, work)
     }
 
-    /// Searches with the memory, in the same way.
-    pub(crate) fn with_tasks<T>(&self, work: impl FnOnce(&mut TaskMemory) -> T) -> T {
-        with(&self.tasks, work)
+    /// Lists with the memory, in the same way.
+    pub(crate) fn with_lists<T>(&self, work: impl FnOnce(&mut ListMemory) -> T) -> T {
+        with(&self.lists, work)
     }
 
     /// Looks at running agents with the memory. Other requests wait: a look reads little, and without the memory each would read

@@ -136,7 +136,7 @@ impl ThreadListQuery {
             folds_branches,
             ..ThreadFilter::default()
         };
-        let listing = memory.with_tasks(|tasks| list::list_again(home, &filter, tasks))?;
+        let listing = memory.with_lists(|known| list::list_again(home, &filter, known))?;
         let mut names = WorkflowNames::from_registry(&registry);
         let rows: Vec<NamedThreadRow> =
             listing.rows.iter().map(|row| NamedThreadRow::from_row(row.clone(), &mut names, home)).collect();

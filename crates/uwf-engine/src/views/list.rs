@@ -19,6 +19,7 @@ use uwf_core::label::ThreadLabels;
 use uwf_core::thread::ThreadId;
 
 pub(crate) use self::current_role::CurrentRoleReader;
+use self::current_role::NextRoles;
 use self::family::FamilyReader;
 pub(crate) use self::family::RowPlace;
 pub use self::filter::ThreadFilter;
@@ -30,8 +31,7 @@ pub use self::order::in_families;
 use self::order::{OrderedRows, began_at, newness};
 use self::parents::{leave_behind, stop_with_parents};
 pub(crate) use self::recorded::without_settings;
-pub use self::search::TaskMemory;
-use self::search::ThreadSearch;
+use self::search::{TaskMemory, ThreadSearch};
 use crate::attempt::child_threads;
 use crate::attempt::elsewhere::{self, PeerActivity};
 use crate::attempt::settings;
@@ -218,11 +218,18 @@ pub struct ThreadListing {
 /// # Errors
 /// Errors of index, history and marks as a whole. A single unreadable thread is a row that says so.
 pub fn list(home: &Home, filter: &ThreadFilter) -> Result<ThreadListing> {
-    list_again(home, filter, &mut TaskMemory::default())
+    list_again(home, filter, &mut ListMemory::default())
 }
 
-/// Like [`list`], for callers that search repeatedly: `tasks` keeps the tasks that were read.
-pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) -> Result<ThreadListing> {
+/// What filters have read of nodes, for callers that list repeatedly. A new one is empty.
+#[derive(Default)]
+pub struct ListMemory {
+    tasks: TaskMemory,
+    next_roles: NextRoles,
+}
+
+/// Like [`list`], for callers that list repeatedly.
+pub fn list_again(home: &Home, filter: &ThreadFilter, memory: &mut ListMemory) -> Result<ThreadListing> {
     let heads = home.heads().list()?;
     let marks = marks::all(home)?;
     let paused_below = child_threads::paused_below(home, &marks)?;
@@ -275,9 +282,9 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
     }
     let mut rows: Vec<ThreadRow> = rows.into_iter().map(|(_, row)| row).collect();
     let mut memories = HeadSummaryCaches::load(home, filter, &rows);
-    let mut roles = CurrentRoleReader::new(home);
+    let mut roles = CurrentRoleReader::with_known(home, std::mem::take(&mut memory.next_roles));
     if filter.asks_nodes() {
-        let mut search = filter.search.as_deref().map(|text| ThreadSearch::new(home, text, tasks));
+        let mut search = filter.search.as_deref().map(|text| ThreadSearch::new(home, text, &mut memory.tasks));
         rows.retain_mut(|row| {
             known.read_for(filter, row, &mut memories);
             let begins = filter.start.is_none_or(|start| memories.start_of(row) == Some(start));
@@ -287,6 +294,7 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, tasks: &mut TaskMemory) ->
                 && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
         });
     }
+    memory.next_roles = roles.into_known();
     let mut matching = rows.len();
     let mut folds = filter.folds_branches.then(|| BranchFolds::new(home, filter, states, &rows));
     let (mut page, mut folded) = (Vec::new(), 0);

@@ -14,16 +14,33 @@ use crate::thread::load::Thread;
 use crate::thread::state::ThreadState;
 use crate::thread::{moderate, nodes};
 
+/// Roles that are next, by head. A head never changes, and neither does the role that comes after it.
+pub(super) type NextRoles = HashMap<NodeHash, String>;
+
+/// Most heads to keep. Beyond that, the cache is emptied.
+const MOST: usize = 100_000;
+
 /// Finds the roles of threads one by one, and reads each workflow once.
 pub(crate) struct CurrentRoleReader<'h> {
     home: &'h Home,
     workflows: HashMap<NodeHash, Option<Workflow>>,
+    next: NextRoles,
 }
 
 impl<'h> CurrentRoleReader<'h> {
     /// A reader that has read nothing.
     pub(crate) fn new(home: &'h Home) -> CurrentRoleReader<'h> {
-        CurrentRoleReader { home, workflows: HashMap::new() }
+        CurrentRoleReader::with_known(home, NextRoles::new())
+    }
+
+    /// A reader that knows the roles that are next after some heads.
+    pub(super) fn with_known(home: &'h Home, next: NextRoles) -> CurrentRoleReader<'h> {
+        CurrentRoleReader { home, workflows: HashMap::new(), next }
+    }
+
+    /// The roles that it knows now.
+    pub(super) fn into_known(self) -> NextRoles {
+        self.next
     }
 
     /// Whether a thread is at a role. An ended thread is at the role of its last step.
@@ -34,9 +51,21 @@ impl<'h> CurrentRoleReader<'h> {
         if let Some(known) = row.known_role() {
             return known == wanted;
         }
+        let is_idle = row.state != ThreadState::Running;
+        if let Some(known) = self.next.get(&row.head).filter(|_| is_idle) {
+            return known == wanted;
+        }
         let Ok(thread) = Thread::load_at(self.home, row.thread.clone(), row.head) else { return false };
         let steps = chain::count(self.home, &thread.id, thread.last.is_some().then_some(thread.head));
-        steps.is_ok_and(|steps| self.role(row, &thread, steps).as_deref() == Some(wanted))
+        let Some(role) = steps.ok().and_then(|steps| self.role(row, &thread, steps)) else { return false };
+        let is_wanted = role == wanted;
+        if is_idle {
+            if self.next.len() >= MOST {
+                self.next.clear();
+            }
+            self.next.insert(row.head, role);
+        }
+        is_wanted
     }
 
     /// The role that is running, waited for, failed or next, or `$END`; `None` if the thread has ended, if several branches are next, or if

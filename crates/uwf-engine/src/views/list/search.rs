@@ -14,9 +14,9 @@ use crate::views::workflow_names::WorkflowNames;
 /// Bytes of tasks to keep. Beyond that, the cache is emptied.
 const MOST_BYTES: usize = 32 << 20;
 
-/// Tasks in lower case, by StartNode, for callers that search repeatedly. A new one is empty.
+/// Tasks in lower case, by StartNode.
 #[derive(Default)]
-pub struct TaskMemory {
+pub(super) struct TaskMemory {
     tasks: HashMap<NodeHash, String>,
     bytes: usize,
 }
