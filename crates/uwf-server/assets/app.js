@@ -64,7 +64,7 @@ async function load({ target }) {
   if (!answer?.ok) return;
   delete target.dataset.load;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const found = [...(page.getElementById('files')?.children ?? [])].filter((it) => !it.matches('h2,summary,script'));
+  const found = [...(page.getElementById('files')?.children ?? [])].filter((it) => !it.matches('h2,summary'));
   target.append(...(found.length ? found : ['No changed files are recorded.']));
 }
 

@@ -81,10 +81,13 @@ function pressed(event) {
   const typed = first + key;
   first = key === 'g' ? 'g ' : '';
   const wanted = `[data-key="${CSS.escape(key)}"]`;
-  const button = find(wanted, current() ?? main) ?? find(wanted);
+  // In a row only with the focus: a key must not start an agent that nobody chose.
+  const row = current();
+  const button = (row && find(wanted, row)) ?? every(wanted).find((it) => !it.closest('[data-row]'));
   const known = KEYS.find(([keys]) => keys === typed);
   const own = key === 'd' && selected().length ? null : typed === key && button;
-  const act = own ? () => press(own) : known?.[2];
+  const ask = () => say('Choose a row first, with j or k');
+  const act = own ? () => press(own) : (known?.[2] ?? (!row && find(`[data-row] ${wanted}`) && ask));
   if (act && act() !== true) event.preventDefault();
 }
 

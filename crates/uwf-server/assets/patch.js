@@ -5,8 +5,8 @@
 /** What the page itself sets, and the server knows nothing of. */
 const OWN = ['open', 'hidden', 'data-selected', 'tabindex'];
 
-/** @param {Node} node */
-const idOf = (node) => (node instanceof Element && (node.id || node.getAttribute('action'))) || '';
+/** Attributes, and removal by the parent: in a form, a field named `id` or `remove` hides the property. @param {Node} node */
+const idOf = (node) => (node instanceof Element && (node.getAttribute('id') || node.getAttribute('action'))) || '';
 
 /** @param {Element} old @param {Element} fresh */
 export function patch(old, fresh) {
@@ -37,7 +37,7 @@ function children(old, fresh) {
   let at = old.firstChild;
   for (const child of [...fresh.childNodes]) {
     // Removed first, so that what follows need not be moved.
-    while (at && idOf(at) && !wanted.has(idOf(at))) at = without(at);
+    while (at && idOf(at) && !wanted.has(idOf(at))) at = without(old, at);
     const id = idOf(child);
     const found = id ? known.get(id) : at && !idOf(at) ? at : null;
     known.delete(id);
@@ -50,13 +50,13 @@ function children(old, fresh) {
     if (found instanceof Element && child instanceof Element) element(found, child);
     else if (found instanceof CharacterData && child instanceof CharacterData) text(found, child.data);
   }
-  while (at) at = without(at);
+  while (at) at = without(old, at);
 }
 
-/** @param {ChildNode} node */
-function without(node) {
+/** @param {Element} parent @param {ChildNode} node */
+function without(parent, node) {
   const next = node.nextSibling;
-  node.remove();
+  parent.removeChild(node);
   return next;
 }
 

@@ -221,7 +221,7 @@ pub fn list(home: &Home, filter: &ThreadFilter) -> Result<ThreadListing> {
     list_again(home, filter, &mut ListMemory::default())
 }
 
-/// What filters have read of nodes, for callers that list repeatedly. A new one is empty.
+/// Tasks of threads, and roles that are next, from earlier listings. A new one is empty.
 #[derive(Default)]
 pub struct ListMemory {
     tasks: TaskMemory,

@@ -4,6 +4,8 @@ mod filter_form;
 mod read;
 mod views;
 
+use std::collections::BTreeSet;
+
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -16,7 +18,7 @@ use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
-use uwf_engine::root::{ids, registry};
+use uwf_engine::root::ids;
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{BranchCounts, PlayedBranch};
 
@@ -124,15 +126,12 @@ async fn page(
         }
         _ => own,
     };
-    let workflows: Vec<String> = app.read(|home| Ok(registry::read(home)?.into_keys().collect())).await?;
-    let choices = match inbox.is_filtered {
-        true => app.read(FilterChoices::read).await?,
-        false => FilterChoices::default(),
-    };
+    let is_filtered = inbox.is_filtered;
+    let choices = app.read(move |home| FilterChoices::read(home, is_filtered)).await?;
     let body = html! {
         div.title-row {
             h1 { "Threads" }
-            @if !app.is_read_only() { (start_menu(&workflows)) }
+            @if !app.is_read_only() { (start_menu(choices.workflows())) }
             button #notify.quiet type="button" hidden { "Notify me" }
             (chips(&inbox, &query, &views))
         }
@@ -155,7 +154,7 @@ async fn page(
 }
 
 /// A link to the form of each workflow that starts a thread; if there are many, to the list of workflows.
-fn start_menu(workflows: &[String]) -> Markup {
+fn start_menu(workflows: &BTreeSet<String>) -> Markup {
     html! {
         @if (1..=STARTED).contains(&workflows.len()) {
             details #start.menu {

@@ -86,6 +86,22 @@ fn approval_in_list_unfolds_changed_files() {
 }
 
 #[test]
+fn page_of_labelled_thread_follows_its_answer() {
+    let showcase = act("answers_a_labelled_thread", |it| {
+        assert_eq!(it.home.uwf(&["thread", "label", &it.waiting, "--set", "team=web"]).code, Some(0));
+        json!({ "thread": it.waiting })
+    });
+    assert_eq!(state(&showcase, &showcase.waiting), "completed");
+}
+
+#[test]
+fn keys_act_only_on_chosen_row() {
+    let showcase = act("presses_keys_without_a_row", |_| json!({}));
+    assert_eq!(state(&showcase, &showcase.stuck), "stuck");
+    assert_eq!(state(&showcase, &showcase.active), "active");
+}
+
+#[test]
 fn a_form_starts_a_thread_and_runs_it() {
     act("starts", |_| json!({ "workflow": "publish-post" }));
 }

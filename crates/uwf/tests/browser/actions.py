@@ -126,7 +126,7 @@ def answers_on_its_page(browser):
 
 
 def unfolds_changed_files(browser):
-    """The changed files of an approval are shown in the list of threads once somebody unfolds them. Without JavaScript, a link leads to them."""
+    """A person unfolds the changed files of an approval in the list of threads. Without JavaScript, a link leads to them."""
     page = browser.page("/")
     page.locator("summary", has_text="Answer").click()
     files = page.locator(".decides details", has_text="Files changed")
@@ -141,6 +141,28 @@ def unfolds_changed_files(browser):
     page.locator("summary", has_text="Files changed").click()
     page.get_by_role("link", name="Steps and changed files").click()
     assert "+two" in page.locator("#files pre.patch").inner_text()
+
+
+def answers_a_labelled_thread(browser):
+    """The page follows an answer to its end. The forms that remove labels have a field named `remove`, which hides the method of the form."""
+    page = browser.page(f"/threads/{browser.scenario['thread']}")
+    form = page.locator("#needs form[action$='/answer']")
+    form.get_by_label("yes", exact=True).check()
+    form.get_by_role("button", name="Answer and run").click()
+    until("it says so", lambda: page.inner_text("#notice") == "Answered.")
+    until("it has ended", lambda: state(page) == "completed")
+    until("nothing asks any more", lambda: page.locator("#needs").count() == 0)
+    assert page.get_by_role("button", name="Kill").count() == 0
+
+
+def presses_keys_without_a_row(browser):
+    """Keys of rows do nothing while no row has the focus, and say what is missing."""
+    page = browser.page("/")
+    for key in "srp":
+        page.keyboard.press(key)
+        until(f"{key} asks for a row", lambda: "Choose a row first" in page.inner_text("#notice"))
+        page.evaluate("document.getElementById('notice').replaceChildren()")
+    page.wait_for_timeout(500)
 
 
 def starts(browser):

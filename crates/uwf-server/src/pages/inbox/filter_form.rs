@@ -12,7 +12,6 @@ use crate::failure::HttpFailure;
 use crate::filter::ThreadListQuery;
 
 /// The choices of the form, from the workflows that have a name.
-#[derive(Default)]
 pub(super) struct FilterChoices {
     workflows: BTreeSet<String>,
     roles: BTreeSet<String>,
@@ -20,12 +19,15 @@ pub(super) struct FilterChoices {
 }
 
 impl FilterChoices {
-    /// Reads the names of all workflows, and the roles and outcomes of their current versions.
-    pub(super) fn read(home: &Home) -> Result<FilterChoices, HttpFailure> {
+    /// Reads the names of all workflows. `reads_workflows`: also the roles and outcomes of their current versions.
+    pub(super) fn read(home: &Home, reads_workflows: bool) -> Result<FilterChoices, HttpFailure> {
         let outcomes = [SUCCEEDED, FAILED, NO_MATCH, STOPPED, KILLED].map(str::to_owned).into();
-        let mut choices = FilterChoices { outcomes, ..FilterChoices::default() };
+        let mut choices = FilterChoices { workflows: BTreeSet::new(), roles: BTreeSet::new(), outcomes };
         for (name, entry) in registry::read(home)? {
             choices.workflows.insert(name);
+            if !reads_workflows {
+                continue;
+            }
             // The list of workflows says which of them is damaged.
             let Ok(shown) = workflows::show(home, entry.hash) else { continue };
             let transitions = shown.workflow.graph.values().flatten();
@@ -33,6 +35,11 @@ impl FilterChoices {
             choices.roles.extend(shown.workflow.roles.into_keys());
         }
         Ok(choices)
+    }
+
+    /// The names of the workflows.
+    pub(super) fn workflows(&self) -> &BTreeSet<String> {
+        &self.workflows
     }
 
     /// The form, filled in with a query. It suggests labels.
