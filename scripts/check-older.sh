@@ -9,7 +9,7 @@ set -euo pipefail
 LAST_WITHOUT_GROUPS=ef7ff66245174686390fd8538dd357250b500311
 repository=$(cd "$(dirname "$0")/.." && pwd)
 
-# Builds the older uwf with the dependencies that are already compiled, and prints the path of its copy.
+# Builds the older uwf with the dependencies that are already compiled, and prints its path.
 build_older() {
     local target=${CARGO_TARGET_DIR:-$repository/target} sources
     sources=$target/older/sources
@@ -17,10 +17,9 @@ build_older() {
     git cat-file -e "$LAST_WITHOUT_GROUPS^{commit}" 2>/dev/null || git fetch --quiet --depth 1 origin "$LAST_WITHOUT_GROUPS"
     mkdir -p "$sources"
     git archive "$LAST_WITHOUT_GROUPS" | tar -x -C "$sources"
-    env -u RUSTC_WORKSPACE_WRAPPER CARGO_TARGET_DIR="$target" cargo build --quiet --locked --manifest-path "$sources/Cargo.toml" --bin uwf
-    # The next build replaces target/debug/uwf.
-    cp "$target/debug/uwf" "$target/older/uwf"
-    printf '%s\n' "$target/older/uwf"
+    env -u RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_BUILD_DIR="$target" CARGO_TARGET_DIR="$target/older" \
+        cargo build --quiet --locked --manifest-path "$sources/Cargo.toml" --bin uwf
+    printf '%s\n' "$target/older/debug/uwf"
 }
 
 if [ $# -gt 0 ]; then

@@ -36,10 +36,10 @@ def build(arguments):
     return files, features, native
 
 
-def document(package, target, externs, features, native, output):
+def document(package, target, externs, features, native, output, libraries):
     command = ["rustdoc", "--edition", target["edition"], "--crate-name", target["name"].replace("-", "_"), target["src_path"],
                "--crate-type", "lib" if target["kind"][0] == "lib" else "bin", "--out-dir", str(output), "-D", "warnings",
-               "-L", f"dependency={output.parent}/debug/deps", *externs]
+               "-L", f"dependency={libraries}", *externs]
     for path in native:
         command += ["-L", path]
     for feature in features:
@@ -56,6 +56,7 @@ def main(arguments):
     metadata = json.loads(cargo("metadata", "--format-version=1", "--locked", "--all-features"))
     files, features, native = build(arguments)
     output = pathlib.Path(metadata["target_directory"]) / "doc"
+    libraries = pathlib.Path(metadata["build_directory"]) / "debug" / "deps"
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     jobs = []
     for package in metadata["packages"]:
@@ -72,7 +73,7 @@ def main(arguments):
             if target["kind"][0] == "bin" and package["id"] in files:
                 library = next(it for it in package["targets"] if it["kind"][0] == "lib")
                 own = ["--extern", f"{library['name'].replace('-', '_')}={files[package['id']]}"]
-            jobs.append((package, target, externs + own, features[package["id"]], native, output))
+            jobs.append((package, target, externs + own, features[package["id"]], native, output, libraries))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [problem for problem in pool.map(lambda job: document(*job), jobs) if problem]
     print(f"{len(jobs)} crates documented, {len(problems)} with problems")

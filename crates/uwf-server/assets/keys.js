@@ -28,6 +28,7 @@ const KEYS = [
   ['g t', 'threads', () => go('/')],
   ['g w', 'workflows', () => go('/workflows')],
   ['g c', 'cost', () => go('/cost')],
+  ['g d', 'doctor', () => go('/doctor')],
   ['g m', 'machines', () => go('/machines', root)],
   ['1–9, 0', 'threads of a state, inbox'],
   ['/', 'search', () => find('[type=search]')?.focus()],
@@ -36,6 +37,7 @@ const KEYS = [
   ['.', 'pause updates', toggle],
   ['?', 'keys', help],
 ];
+if (!document.querySelector('a[href$="/machines"]')) KEYS.splice(KEYS.findIndex(([keys]) => keys === 'g m'), 1);
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 let first = '';

@@ -23,7 +23,7 @@ pub(crate) const MOST: usize = 20_000;
 
 /// A query for threads.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(from = "Vec<(String, String)>")]
 pub(crate) struct ThreadListQuery {
     /// States, separated by commas.
     pub(crate) state: String,
@@ -53,6 +53,31 @@ pub(crate) struct MatchingThreads {
     pub(crate) rows: Vec<NamedThreadRow>,
     /// Whether more threads match.
     pub(crate) has_more: bool,
+}
+
+impl From<Vec<(String, String)>> for ThreadListQuery {
+    /// Reads the pairs of a query: `state` and `outcome` may occur several times, of the others the last one counts.
+    fn from(pairs: Vec<(String, String)>) -> ThreadListQuery {
+        let mut query = ThreadListQuery::default();
+        for (key, value) in pairs {
+            match key.as_str() {
+                "state" => query.state = format!("{},{value}", query.state),
+                "outcome" => query.outcome = format!("{},{value}", query.outcome),
+                "workflow" => query.workflow = value,
+                "role" => query.role = value,
+                "label" => query.label = value,
+                "q" => query.q = value,
+                "limit" => query.limit = value,
+                "after" => query.after = value,
+                "all" => query.all = value,
+                _ => {}
+            }
+        }
+        for list in [&mut query.state, &mut query.outcome] {
+            *list = list.trim_matches(',').to_owned();
+        }
+        query
+    }
 }
 
 impl ThreadListQuery {

@@ -33,6 +33,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -50,6 +51,19 @@ pub struct TestHome {
 
 /// A copy of the files of a [`TestHome`].
 pub struct HomeSnapshot(TempDir);
+
+/// The `uwf` that cargo built for the tests that run.
+///
+/// `env!` would be the program of the build that compiled a test. `./test` builds two, with and without the optional features.
+///
+/// # Panics
+/// If a test is started by neither `cargo test` nor `cargo nextest run`.
+pub fn uwf_program() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        std::env::var("CARGO_BIN_EXE_uwf").expect("CARGO_BIN_EXE_uwf, which cargo sets when it runs a test")
+    })
+}
 
 /// Copies what is in a directory into another.
 fn copy_all(from: &Path, to: &Path) {
@@ -127,7 +141,7 @@ impl From<Output> for FinishedRun {
 }
 
 impl TestHome {
-    /// A new root. `bin` is `env!("CARGO_BIN_EXE_uwf")`.
+    /// A new root for a program, mostly [`uwf_program`].
     ///
     /// # Panics
     /// If no temporary directory can be created.

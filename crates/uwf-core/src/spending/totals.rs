@@ -161,11 +161,16 @@ impl SpendingTotals {
         (!sums.is_empty()).then(|| format!("{least}{sums}"))
     }
 
-    /// The cost as people read it: the known cost, `unknown`, or `$0.00` if nothing costs.
+    /// The cost as people read it: the known cost; `$0.00` if nothing costs, or `≥ $0.00` if that is known of some runs only; `unknown` if no
+    /// cost is known.
     #[must_use]
     pub fn cost_text(&self) -> String {
-        let without = || if self.is_cost_whole() { money::dollars(0.0) } else { "unknown".to_owned() };
-        self.known_cost().unwrap_or_else(without)
+        let are_all_unknown = self.cost_unknown >= self.steps + self.failed_attempts;
+        self.known_cost().unwrap_or_else(|| match (self.is_cost_whole(), are_all_unknown) {
+            (true, _) => money::dollars(0.0),
+            (false, false) => format!("≥ {}", money::dollars(0.0)),
+            (false, true) => "unknown".to_owned(),
+        })
     }
 
     /// The sum of each currency, over all sources.
@@ -275,6 +280,12 @@ mod tests {
         assert_eq!(
             [text(&[]), text(&[None]), text(&[Some(0.5)]), text(&[Some(0.5), None])],
             ["$0.00", "unknown", "$0.50", "≥ $0.50"]
+        );
+        let free = AttemptUsage { is_free: true, ..AttemptUsage::default() };
+        let unknown = (counted(1, 1, None), None);
+        assert_eq!(
+            [sum([(free.clone(), None)]), sum([(free, None), unknown])].map(|all| all.cost_text()),
+            ["$0.00", "≥ $0.00"]
         );
     }
 

@@ -354,6 +354,13 @@ fn tree(home: &Home, side: &DiffSide, cwd: &Path) -> Result<(PathBuf, String)> {
     Ok((repository, files.tree))
 }
 
+/// Whether files of a thread may be known. They are not if it works without a worktree.
+#[must_use]
+pub fn may_know_files(home: &Home, thread: &ThreadId) -> bool {
+    let settings = ThreadSettings::load(home, thread).ok().flatten();
+    settings.is_none_or(|settings| settings.worktree.is_some())
+}
+
 /// The files of a thread at a step. If another machine made them, they come from the thread's remote. A machine that does not know the
 /// thread's worktree fetches them into the repository at `cwd`.
 fn files_of(home: &Home, id: &ThreadId, step: NodeHash, cwd: &Path) -> Result<Option<(PathBuf, SnapshotCommit)>> {

@@ -8,6 +8,7 @@ use uwf_engine::root::home::Home;
 use uwf_engine::thread::load::Thread;
 use uwf_engine::thread::nodes;
 use uwf_engine::verbs::answer::{self, OpenQuestion};
+use uwf_engine::verbs::diff;
 use uwf_engine::views::branches;
 use uwf_engine::views::copies::{FinishedCopy, WaitingGroup};
 use uwf_engine::views::cost;
@@ -55,6 +56,8 @@ pub(crate) struct CopyToPick {
     /// The agent of its last step, if its thread is readable here.
     pub(crate) agent: Option<String>,
     pub(crate) spent: SpendingTotals,
+    /// Whether the files that it changed may be known.
+    pub(crate) has_files: bool,
 }
 
 impl CopiesToPick {
@@ -66,7 +69,8 @@ impl CopiesToPick {
         let copies = copies.into_iter().map(|copy| {
             let thread = copy.thread.as_ref().and_then(|thread| Thread::any(home, thread).ok());
             let agent = thread.and_then(|thread| Some(thread.newest_step().ok()??.agent));
-            CopyToPick { agent, spent: cost::of_step(home, &config, copy.step), copy }
+            let has_files = copy.thread.as_ref().is_some_and(|thread| diff::may_know_files(home, thread));
+            CopyToPick { agent, spent: cost::of_step(home, &config, copy.step), has_files, copy }
         });
         Some(CopiesToPick { thread: group.thread, head, copies: copies.collect() })
     }

@@ -20,10 +20,10 @@ pub(super) fn choice(app: &AppState, asked: &CopiesToPick, back: Option<&str>) -
     };
     let inside = html! {
         input type="hidden" name=(RUN) value="true";
+        (cards)
         // Not a field of one line, in which Enter presses the first button.
         label for={"reason-" (asked.thread)} { "Your reason " span.quiet.small { "(optional)" } }
         textarea #{"reason-" (asked.thread)} name="message" rows="2" {}
-        (cards)
     };
     if app.is_read_only() {
         cards
@@ -33,7 +33,7 @@ pub(super) fn choice(app: &AppState, asked: &CopiesToPick, back: Option<&str>) -
 }
 
 fn card(shown: &CopyToPick, first: Option<&CopyToPick>, can_pick: bool) -> Markup {
-    let CopyToPick { copy, agent, spent } = shown;
+    let CopyToPick { copy, agent, spent, has_files } = shown;
     let FinishedCopy { path, thread, output, message, failure, step } = copy;
     let other = first.and_then(|first| first.copy.thread.as_ref()).filter(|other| Some(*other) != thread.as_ref());
     html! {
@@ -55,9 +55,9 @@ fn card(shown: &CopyToPick, first: Option<&CopyToPick>, can_pick: bool) -> Marku
             @if let Some(message) = message.as_deref().filter(|message| !message.trim().is_empty()) {
                 details open { summary { "Text" } (texts::prose(message, 4, None)) }
             }
-            @if let Some(thread) = thread { (files::on_request(thread, *step)) }
+            @if let Some(thread) = thread.as_ref().filter(|_| *has_files) { (files::on_request(thread, *step)) }
             @if can_pick && failure.is_none() {
-                div.actions { button.primary name=(COPY) value=(path) { "Pick this one" } }
+                div.actions { button.primary name=(COPY) value=(path) { "Pick" span.hidden { " " (path) } } }
             }
         }
     }

@@ -235,7 +235,7 @@ fn table(everywhere: &CostsEverywhere, tasks: &[Option<String>]) -> Markup {
                     th.number.less scope="col" { "Failed" }
                     th.number.less scope="col" { "Input tokens" }
                     th.number.less scope="col" { "Output tokens" }
-                    th.number scope="col" { "Time" }
+                    th.number scope="col" { "Agent time" }
                     th.number scope="col" { "Cost" }
                     th scope="col" { (shares.name()) }
                 }
@@ -304,7 +304,7 @@ fn cells(spent: &SpendingTotals) -> Markup {
         td.number.less data-label="Failed" { (spent.failed_attempts) }
         td.number.less data-label="Input tokens" { (spent::some_tokens(spent.tokens.input, is_whole)) }
         td.number.less data-label="Output tokens" { (spent::some_tokens(spent.tokens.output, is_whole)) }
-        td.number data-label="Time" { (parts::duration(spent.duration_ms)) }
+        td.number data-label="Agent time" { (parts::duration(spent.duration_ms)) }
         td.number data-label="Cost" { (spent::money(spent)) }
     }
 }

@@ -219,15 +219,16 @@ pub(crate) async fn drawn(
 
 /// The number of threads that the list of each state shows. Keys 1 to 9 press them in this order.
 fn chips(inbox: &DrawnInbox, query: &filter::ThreadListQuery, views: &SavedViews) -> Markup {
-    let current = |state: &str| query.is_filter() && query.state == state;
+    let states = query.states().unwrap_or_default();
+    let current = |state: ThreadState| states.contains(&state);
     html! {
         nav.chips aria-label="Threads by state" {
             a href="/" aria-current=[(!query.is_filter()).then_some("page")] data-key="0" { "Inbox" }
             @for (position, state) in ThreadState::ALL.into_iter().enumerate() {
                 @let count = inbox.count_of(&[state]);
-                @if count > 0 || current(state.name()) {
+                @if count > 0 || current(state) {
                     a href={"/" (filter::ThreadListQuery { after: String::new(), all: String::new(), ..query.clone() }.with("state", state.name()))}
-                        aria-current=[current(state.name()).then_some("page")] data-key=(position + 1) {
+                        aria-current=[current(state).then_some("page")] data-key=(position + 1) {
                         (parts::state(state, false, None)) " " span.number { (parts::grouped(count)) }
                     }
                 }
@@ -445,13 +446,14 @@ fn actions(app: &AppState, item: &InboxThread, back: &str) -> Markup {
     let row = &item.named.row;
     let (thread, head) = item.subject();
     let about = FormSubject { thread, head, attempt: item.attempt.as_deref(), back: Some(back) };
+    let changed = html! { @if item.has_files { (files::on_request(thread, head)) } };
     let plain = |action, label, key| forms::button(app, about, &ActionButton::new(action, label, key));
     match (&item.need, row.state) {
         (Some(need), _) => html! {
             details.act #(about.id("act")) name="act" {
                 summary.button data-key="a" { (need.name()) }
                 @if let Some(why) = &row.why { @if !matches!(need, OpenRequest::Answer(_)) { p.full { (parts::message(&text::ellipsize(why, FULL))) } } }
-                (need.action(app, about, "s", &files::on_request(thread, head)))
+                (need.action(app, about, "s", &changed))
             }
         },
         (None, ThreadState::Running) => html! { div.actions { (plain("pause", "Pause", "p")) } },

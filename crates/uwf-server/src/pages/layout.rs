@@ -95,7 +95,7 @@ impl DashboardPage {
                 @if read_only { span.badge title="Nothing can be changed through this server" { "read-only" } }
                 @if live.is_some() {
                     button #live.quiet type="button" hidden title="Follow changes (.)" { "live" }
-                }
+                } @else { span.no-live {} }
                 button #keys-button.quiet type="button" hidden title="Keys (?)" { "keys" }
                 // The gateway's own, also on a page of a machine.
                 form.log-out method="post" action="/logout" data-outside { button.quiet { "Log out" } }

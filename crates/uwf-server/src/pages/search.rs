@@ -2,6 +2,7 @@
 
 mod words;
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Query, State};
@@ -11,7 +12,7 @@ use axum::{Json, Router};
 use json_cas::NodeHash;
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
-use uwf_core::thread::is_symbol;
+use uwf_core::thread::{ThreadId, is_symbol};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
@@ -140,6 +141,8 @@ struct SearchResults {
     /// Roles, each with its workflow.
     roles: Vec<(String, String)>,
     threads: Vec<ThreadMatch>,
+    /// Parents of all child threads, also of those that do not match.
+    parents: HashMap<ThreadId, ThreadId>,
     /// Number of threads that were searched, with those before, and of all threads.
     searched: (usize, usize),
 }
@@ -199,6 +202,8 @@ impl SearchResults {
     ) -> Result<(), HttpFailure> {
         let deadline = Instant::now() + patience;
         let rows = list::list(home, &ThreadFilter { all: true, ..ThreadFilter::default() })?.rows;
+        let parents = rows.iter().filter_map(|row| Some((row.thread.clone(), row.parent()?.clone())));
+        self.parents = parents.collect();
         let mut names = WorkflowNames::from_registry(registry);
         self.searched = (from.min(rows.len()), rows.len());
         for row in rows.into_iter().skip(from) {
@@ -315,7 +320,7 @@ fn results(found: &SearchResults) -> Markup {
             }
             ul.rows {
                 // Branches and child threads are below the thread that plays them.
-                @for (position, depth) in list::in_families(found.threads.iter().map(|found| &found.row)) {
+                @for (position, depth) in list::in_families_of(found.threads.iter().map(|found| &found.row), &found.parents) {
                     @let found = &found.threads[position];
                     @let row = &found.row;
                     li.row.part[depth > 0] data-row=(row.thread) tabindex="-1" {

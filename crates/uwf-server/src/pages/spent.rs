@@ -42,10 +42,11 @@ pub(super) fn some_tokens(sum: Option<u64>, is_whole: bool) -> Markup {
 
 /// Money; "≥" if the cost of some runs is not known.
 pub(super) fn money(spent: &SpendingTotals) -> Markup {
+    let unknown = format!("The cost of {} is unknown", parts::many(spent.cost_unknown + spent.running, "run"));
     html! {
         @match (spent.known_cost(), !spent.is_cost_whole()) {
-            (Some(cost), true) => span title=(AT_LEAST) { (cost) },
-            (None, true) => span.quiet { (spent.cost_text()) },
+            (Some(cost), true) => span title=(unknown) { (cost) },
+            (None, true) => span.quiet title=(unknown) { (spent.cost_text()) },
             (_, false) => (spent.cost_text()),
         }
     }

@@ -72,7 +72,7 @@ graph:
 
 #[test]
 fn approval_in_list_unfolds_changed_files() {
-    let home = TestHome::new(crate::UWF);
+    let home = TestHome::new(uwf_testing::uwf_program());
     home.config("agents: { person: { command: uwf-human } }\ndefaultAgent: person\n");
     home.put("approve-post", APPROVED);
     for command in ["init -q", "-c user.name=a -c user.email=a@example.org commit -q --allow-empty -m empty"] {

@@ -4,14 +4,14 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::server::TestServer;
 
+use crate::browse;
 use crate::showcase::{Showcase, staffed, waiting};
-use crate::{UWF, browse};
 
 /// Steps whose way to the page is timed.
 const STEPS: usize = 5;
 
 fn counting(rounds: usize) -> (TestHome, String) {
-    let home = TestHome::new(UWF);
+    let home = TestHome::new(uwf_testing::uwf_program());
     home.worker("output: text", "#!/bin/sh\nprintf -- '---\\nn: 1\\n---\\nIt is *one*.\\n'\n");
     let thread = home.start_counting(rounds, "Count.");
     (home, thread)

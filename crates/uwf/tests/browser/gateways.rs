@@ -7,9 +7,9 @@ use uwf_testing::processes::{signal, until};
 use uwf_testing::server::TestServer;
 use uwf_testing::text;
 
+use crate::browse;
 use crate::looks::{Page, described};
 use crate::showcase::{Showcase, staffed, waiting};
-use crate::{UWF, browse};
 
 /// A gateway with two machines: a laptop with threads in every state, and a desk with one that waits.
 struct Two {
@@ -26,7 +26,7 @@ struct Two {
 
 impl Two {
     fn new() -> Two {
-        let (gateway, showcase, office) = (TestHome::new(UWF), Showcase::new(), staffed());
+        let (gateway, showcase, office) = (TestHome::new(uwf_testing::uwf_program()), Showcase::new(), staffed());
         let asked = waiting(&office, "Announce the office hours.");
         let server = TestServer::start(&gateway, &["--gateway"]);
         let laptop = connected(&gateway, &server, &showcase.home, "laptop");

@@ -6,7 +6,7 @@ use serde_json::json;
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
-use crate::{UWF, browse};
+use crate::browse;
 
 /// What an agent might write to get out of its place on a page. Each would set `window.hit`, or leave an element.
 const TEXTS: &[&str] = &[
@@ -30,7 +30,7 @@ const TEXTS: &[&str] = &[
 
 #[test]
 fn text_never_becomes_markup() {
-    let home = TestHome::new(UWF);
+    let home = TestHome::new(uwf_testing::uwf_program());
     let all = TEXTS.join("\n\n");
     let output = json!({ "n": 1, "note": all, TEXTS[3]: TEXTS[0] });
     let answer = home.file("answer.txt", &format!("---\n{output}\n---\n{all}\n"));

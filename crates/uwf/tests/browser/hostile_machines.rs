@@ -5,9 +5,9 @@ use uwf_testing::hostile_machine::{HostileMachine, HostileResponse};
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, text};
 
+use crate::browse;
 use crate::gateways::connected;
 use crate::showcase::{staffed, waiting};
-use crate::{UWF, browse};
 
 /// Content types by which a machine might get a script into the gateway's origin.
 const KINDS: [&str; 9] = [
@@ -28,7 +28,7 @@ const SCRIPT: &str =
 
 #[test]
 fn a_hostile_machine_reaches_nothing_but_itself() {
-    let (gateway, office) = (TestHome::new(UWF), staffed());
+    let (gateway, office) = (TestHome::new(uwf_testing::uwf_program()), staffed());
     waiting(&office, "Announce the office hours.");
     let server = TestServer::start(&gateway, &["--gateway"]);
     let _victim = connected(&gateway, &server, &office, "victim");

@@ -4,8 +4,8 @@ use serde_json::json;
 use uwf_testing::TestHome;
 use uwf_testing::server::TestServer;
 
+use crate::browse;
 use crate::showcase::{Showcase, waiting};
-use crate::{UWF, browse};
 
 #[test]
 fn list_keys_work_as_documented() {
@@ -53,7 +53,7 @@ fn keys_are_listed_and_can_be_switched_off() {
 
 #[test]
 fn keys_step_run_and_pause() {
-    let home = TestHome::new(UWF);
+    let home = TestHome::new(uwf_testing::uwf_program());
     home.worker("output: json", "#!/bin/sh\necho '{\"n\": 1}'\n");
     let thread = home.start_counting(3, "Count.");
     let server = TestServer::start(&home, &[]);

@@ -24,7 +24,6 @@ use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, repository};
 
 /// The program under test.
-const UWF: &str = env!("CARGO_BIN_EXE_uwf");
 
 /// A file of what `scripts/browser.sh` installed.
 fn installed(path: &str) -> PathBuf {
@@ -48,7 +47,7 @@ fn browse(home: &TestHome, server: &TestServer, case: &str, with: Value) {
         "secret": server.secret,
         "chromium": installed("chromium"),
         "screenshots": screenshots,
-        "uwf": UWF,
+        "uwf": uwf_testing::uwf_program(),
         "env": variables,
         "cwd": home.work(),
         "root": home.root(),

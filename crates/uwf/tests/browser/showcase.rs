@@ -5,8 +5,6 @@ use std::process::{Child, Stdio};
 use uwf_testing::processes::until;
 use uwf_testing::{TestHome, text};
 
-use crate::UWF;
-
 /// A writer, a reviewer who rejects once, a person who lets it out.
 const PUBLISH: &str = r"name: publish-post
 description: Write a post; a person lets it out
@@ -112,7 +110,7 @@ pub(crate) struct Showcase {
 
 /// A root with the workflow and its agents, and no thread.
 pub(crate) fn staffed() -> TestHome {
-    let home = TestHome::new(UWF);
+    let home = TestHome::new(uwf_testing::uwf_program());
     home.config(CONFIG);
     std::fs::write(home.root().join("answers.yaml"), SCRIPT).unwrap();
     home.script("broken", BROKEN);

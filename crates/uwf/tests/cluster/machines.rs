@@ -14,8 +14,6 @@ use crate::network::{command_on, processes_on};
 use crate::proxy::Proxy;
 use crate::servers::{Temporal, store_variables};
 
-const UWF: &str = env!("CARGO_BIN_EXE_uwf");
-
 /// The lease is longer than a cable is out, by so much that there is time for a renewal: so that costs no agent.
 const CONFIG: &str =
     "agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nkillGrace: 1\nstore: { lease: 2m }\n";
@@ -44,7 +42,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// A machine whose clock is some minutes ahead.
     pub(crate) fn new(name: &'static str, ledger: &Ledger, minutes_ahead: u32) -> Machine {
-        let home = TestHome::new(UWF);
+        let home = TestHome::new(uwf_testing::uwf_program());
         home.script("paid", AGENT);
         home.config(CONFIG);
         let mut variables: Vec<(&str, OsString)> = vec![
@@ -74,7 +72,7 @@ impl Machine {
 
     /// What `uwf` reports on the hub, which has the network that no cable is pulled from.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
-        let mut command = self.prepare(Command::new(UWF));
+        let mut command = self.prepare(Command::new(uwf_testing::uwf_program()));
         FinishedRun::from(command.args(args).output().unwrap()).json()
     }
 
@@ -85,7 +83,7 @@ impl Machine {
 
     /// Starts the worker.
     pub(crate) fn work(&mut self, pace: Pace) {
-        let mut command = self.prepare(command_on(self.name, UWF));
+        let mut command = self.prepare(command_on(self.name, uwf_testing::uwf_program()));
         command.args(["worker", "--engine", "temporal", "--drain", "30s", "--max-agents", &pace.agents.to_string()]);
         command.env("AGENT_SECONDS", pace.seconds.to_string()).env("AGENT_SPREAD", pace.spread.to_string());
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.log()).unwrap();

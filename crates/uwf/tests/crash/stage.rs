@@ -21,7 +21,7 @@ const TEXTER: &str = "cat > /dev/null\nprintf '%s\\n' --- 'n: 3' --- '' 'Three r
 
 /// A storage root without anything in it but agents on the `PATH`.
 pub(crate) fn bare() -> TestHome {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     home.script("worker", &format!("#!/bin/sh\n{PAID}{WORKER}"));
     home.script("stepper", &format!("#!/bin/sh\n{PAID}{STEPPER}"));
     home.script("texter", &format!("#!/bin/sh\n{PAID}{TEXTER}"));

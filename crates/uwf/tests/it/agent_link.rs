@@ -63,7 +63,7 @@ fn under_any_other_name_it_is_uwf() {
     let (home, _) = with_mock();
     for name in ["uwf-1.2", "uwf-nightly", "uwf-mocker", "uwf-reextract", "flow"] {
         let link = home.bin_dir().join(name);
-        symlink(env!("CARGO_BIN_EXE_uwf"), &link).unwrap();
+        symlink(uwf_testing::uwf_program(), &link).unwrap();
         let ran = call(&home, &link, &["--version"]);
         assert!(ran.code == Some(0) && ran.stdout.starts_with("uwf "), "{name}: {ran:?}");
         assert_eq!(call(&home, &link, &["thread", "list"]).code, Some(0), "{name}");

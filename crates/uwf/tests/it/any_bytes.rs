@@ -13,8 +13,6 @@ use uwf_testing::FuzzTarget;
 
 use crate::home;
 
-const UWF: &str = env!("CARGO_BIN_EXE_uwf");
-
 /// Each input is a process, and some of them run into the limit of two seconds.
 #[test]
 fn condition_returns_value_or_error_within_limits() {
@@ -53,7 +51,8 @@ fn evaluated(bytes: &[u8]) {
     let step = |n| Step::new(n, "counter", json!({ "n": n, "text": "out" }));
     let history = ThreadHistory { total: 3, steps: (1..4).map(step).collect(), ..ThreadHistory::default() };
     // The root is never looked at; only the program matters.
-    let answer = in_child(&Home::open(Path::new("/"), UWF), &EvaluationRequest::new(text, &history));
+    let answer =
+        in_child(&Home::open(Path::new("/"), uwf_testing::uwf_program()), &EvaluationRequest::new(text, &history));
     if let Err(told) = answer.expect("a child can be started") {
         assert!(!told.is_empty());
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uwf_testing::{TestHome, repository};
 
 fn home() -> TestHome {
-    TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+    TestHome::new(uwf_testing::uwf_program())
 }
 
 #[test]
@@ -124,7 +124,7 @@ mod with_tools {
         let home = home();
         home.prepare(&mut python);
         let output =
-            python.arg(repository().join("scripts/http-api.py")).args([env!("CARGO_BIN_EXE_uwf"), "--check"]).output();
+            python.arg(repository().join("scripts/http-api.py")).args([uwf_testing::uwf_program(), "--check"]).output();
         let output = output.expect("python3 starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

@@ -64,7 +64,7 @@ impl Runner {
 
     /// A job with its checkout in this directory.
     fn command(&self, checkout: &Path, environment: &[(&str, &str)]) -> Command {
-        let program = Path::new(env!("CARGO_BIN_EXE_uwf"));
+        let program = Path::new(uwf_testing::uwf_program());
         let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
         let mut command = Command::new(repository().join("actions/run.sh"));
         command.env_clear().env("PATH", path).env("HOME", self.home.work()).current_dir(checkout);

@@ -37,7 +37,7 @@ fn the_file_is_edited_as_a_whole() {
 #[test]
 fn an_edit_loses_nothing_of_others() {
     let home = configured();
-    let bin = env!("CARGO_BIN_EXE_uwf");
+    let bin = uwf_testing::uwf_program();
     let ran = edited(&home, &format!("{bin} config set maxSteps 9 >&2; echo 'maxDepth: 2' >> \"$1\""));
     assert_eq!(ran.code, Some(75), "{}", ran.stderr);
     assert_eq!(home.json(&["config", "get", "maxSteps"]), json!(9));

@@ -381,7 +381,7 @@ mod with_tools {
             let mut strace = Command::new("strace");
             home.prepare(&mut strace);
             strace.args(["-f", "-qq", "-e", "trace=openat,open", "-o"]).arg(&log);
-            strace.args([env!("CARGO_BIN_EXE_uwf"), "doctor", "--offline"]);
+            strace.args([uwf_testing::uwf_program(), "doctor", "--offline"]);
             assert!(strace.output().expect("strace is installed").status.success());
             let calls = fs::read_to_string(&log).unwrap();
             calls.lines().filter(|call| ["/threads/", "/cas/", "/chains/"].iter().any(|dir| call.contains(dir))).count()

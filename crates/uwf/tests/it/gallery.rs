@@ -109,7 +109,7 @@ mod with_tools {
     fn costs_in_gallery_are_current() {
         let gallery = repository().join("scripts/gallery.py");
         let output =
-            Command::new("python3").arg("-B").arg(gallery).arg(env!("CARGO_BIN_EXE_uwf")).arg("--check").output();
+            Command::new("python3").arg("-B").arg(gallery).arg(uwf_testing::uwf_program()).arg("--check").output();
         let output = output.unwrap();
         assert!(
             output.status.success(),

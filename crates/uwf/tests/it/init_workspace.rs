@@ -13,7 +13,7 @@ use crate::home;
 pub(crate) fn typed(home: &TestHome, command: &str) -> FinishedRun {
     let uwf = home.bin_dir().join("uwf");
     if !uwf.exists() {
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_uwf"), uwf).unwrap();
+        std::os::unix::fs::symlink(uwf_testing::uwf_program(), uwf).unwrap();
     }
     let mut shell = Command::new("sh");
     home.prepare(&mut shell);
@@ -227,7 +227,7 @@ mod with_tools {
                 let mut strace = Command::new("strace");
                 home.prepare(&mut strace);
                 strace.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("inject={call}:{fault}:when={at}")]);
-                let run = strace.args([env!("CARGO_BIN_EXE_uwf"), "init", "workspace", &project]);
+                let run = strace.args([uwf_testing::uwf_program(), "init", "workspace", &project]);
                 let ran: FinishedRun = run.output().unwrap().into();
                 let is_killed = ran.code.is_none_or(|code| code == 137);
                 assert!(is_killed || matches!(ran.code, Some(0 | 74)), "{call} {at}: {}", ran.transcript());

@@ -31,7 +31,6 @@ mod ci_job;
 mod codex_session;
 mod command_agent;
 mod command_roles;
-mod completions;
 mod config_edit;
 mod config_get;
 mod config_set;
@@ -76,7 +75,6 @@ mod groups_redone;
 mod groups_stopped;
 mod groups_validate;
 mod groups_views;
-mod help;
 mod hook_test;
 mod hostile;
 mod init_workflow;
@@ -90,7 +88,6 @@ mod links;
 mod llm;
 mod log;
 mod long_traces;
-mod man;
 mod mcp;
 mod misbehaving_agents;
 mod mock;
@@ -109,13 +106,11 @@ mod prompt_caching;
 mod prompts;
 mod react;
 mod recover;
-mod reference;
 mod reported_numbers;
 mod root_permissions;
 mod run;
 mod run_all;
 mod sandbox;
-mod schedule;
 mod schema;
 mod serve;
 mod serve_actions;
@@ -147,8 +142,6 @@ mod shared_examples;
 mod skill;
 mod skill_install;
 mod store_copy;
-mod store_init;
-mod store_show;
 mod talked_about;
 mod text_roles;
 mod thread_answer;
@@ -180,7 +173,6 @@ mod thread_worktree;
 mod traces;
 mod usage_limit_waits;
 mod usage_limits;
-mod worker;
 mod workflow_graph;
 mod workflow_history;
 mod workflow_list;
@@ -222,7 +214,7 @@ use uwf_testing::{TestHome, numbered};
 
 /// A fresh storage root for one test.
 fn home() -> TestHome {
-    TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+    TestHome::new(uwf_testing::uwf_program())
 }
 
 /// The transcript of a command, with ids and times taken out and hashes numbered.

@@ -140,7 +140,7 @@ fn output_flood_does_not_exhaust_memory() {
     home.config(&format!("{config}outputCap: 1048576\n"));
     let mut sh = Command::new("sh");
     home.prepare(&mut sh);
-    sh.arg("-c").arg("ulimit -v 400000; exec \"$0\" thread step \"$1\"").arg(env!("CARGO_BIN_EXE_uwf")).arg(&thread);
+    sh.arg("-c").arg("ulimit -v 400000; exec \"$0\" thread step \"$1\"").arg(uwf_testing::uwf_program()).arg(&thread);
     let ran = FinishedRun::from(sh.output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for process in ["keeper", "process"] {

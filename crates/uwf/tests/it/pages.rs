@@ -162,7 +162,7 @@ mod with_tools {
     #[test]
     fn readme_picture_matches_real_run() {
         let script = repository().join("scripts/readme-picture.py");
-        let output = process::Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap();
+        let output = process::Command::new("python3").arg(script).arg(uwf_testing::uwf_program()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let stored = fs::read_to_string(repository().join("docs/run.svg")).unwrap_or_default();
         assert!(

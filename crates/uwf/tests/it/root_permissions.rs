@@ -20,7 +20,7 @@ fn on_a_missing_root(home: &TestHome, args: &[&str]) -> FinishedRun {
     let mut command = Command::new("sh");
     home.prepare(&mut command);
     command.env("UNCAGED_WORKFLOW_STORAGE_ROOT", root).env("EDITOR", "sed -i 1imaxSteps:5");
-    command.args(["-c", &format!("umask 002; exec {} {words}", env!("CARGO_BIN_EXE_uwf"))]).output().unwrap().into()
+    command.args(["-c", &format!("umask 002; exec {} {words}", uwf_testing::uwf_program())]).output().unwrap().into()
 }
 
 #[test]

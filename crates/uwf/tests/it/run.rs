@@ -162,17 +162,6 @@ mod with_tools {
     }
 }
 
-#[cfg(not(feature = "temporal"))]
-#[test]
-fn missing_engine_starts_no_thread() {
-    let home = home();
-    home.put("count-rounds", &counting_workflow(2));
-    let done = home.uwf(&["run", "count-rounds", "-p", "count", "--on", "temporal"]);
-    assert_eq!(done.code, Some(78), "{}", done.stderr);
-    assert!(done.stderr.contains("`cargo install uwf --features temporal`"), "{}", done.stderr);
-    assert_eq!(home.json(&["thread", "list", "--all"]), json!([]));
-}
-
 #[test]
 fn wait_for_a_place_is_shown_apart() {
     let home = home();

@@ -35,7 +35,7 @@ fn home() -> TestHome {
     let built = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let is_hidden = ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|dir| built.starts_with(dir));
     let dir = if is_hidden { std::env::home_dir().unwrap() } else { built.to_owned() };
-    TestHome::new_in(dir, env!("CARGO_BIN_EXE_uwf"))
+    TestHome::new_in(dir, uwf_testing::uwf_program())
 }
 
 /// The home directory of its user.

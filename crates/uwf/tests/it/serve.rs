@@ -8,7 +8,7 @@ use crate::home;
 
 #[test]
 fn printed_link_logs_browser_in_permanently() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &[]);
     let answer = server.send("GET", &format!("/login?token={}", server.secret), &[("accept", "text/html")], "");
     assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("{}/", server.own_path()))));
@@ -22,7 +22,7 @@ fn printed_link_logs_browser_in_permanently() {
 
 #[test]
 fn login_page_is_only_page_without_secret() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &[]);
     let page = server.send("GET", "/threads/X?all=1", &[("accept", "text/html")], "");
     assert_eq!((page.status, page.header("location")), (303, Some("/login?next=/threads/X%3Fall%3D1")));
@@ -35,7 +35,7 @@ fn login_page_is_only_page_without_secret() {
 
 #[test]
 fn blanks_separate_scheme_and_secret() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &[]);
     let secret = server.bearer().split_off("Bearer ".len());
     for blanks in [" ", "\t", "  \t "] {
@@ -46,7 +46,7 @@ fn blanks_separate_scheme_and_secret() {
 
 #[test]
 fn the_sixth_wrong_secret_has_to_wait() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &[]);
     let wrong = || server.send("GET", "/api/threads", &[("authorization", "Bearer wrong")], "").status;
     assert_eq!([(); 6].map(|()| wrong()), [401, 401, 401, 401, 401, 429]);
@@ -57,7 +57,7 @@ fn the_sixth_wrong_secret_has_to_wait() {
 
 #[test]
 fn foreign_host_name_is_rejected() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &["--host", "box.example"]);
     let under = |host: &str| {
         server.send("GET", "/api/threads", &[("host", host), ("authorization", &server.bearer())], "").status
@@ -95,7 +95,7 @@ fn the_secret_may_stand_in_the_env_file() {
 
 #[test]
 fn non_loopback_address_needs_chosen_secret() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let ran = home.uwf(&["serve", "--address", "0.0.0.0:0"]);
     assert_eq!(ran.code, Some(64));
     assert!(ran.stderr.contains("WORKFLOW_DASHBOARD_SECRET"), "{}", ran.stderr);
@@ -103,7 +103,7 @@ fn non_loopback_address_needs_chosen_secret() {
 
 #[test]
 fn pages_are_compressed_for_whoever_reads_that() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &[]);
     let cookie = server.cookie();
     let get = |more: &[(&str, &str)]| {
@@ -126,7 +126,7 @@ fn pages_are_compressed_for_whoever_reads_that() {
 
 #[test]
 fn styles_are_compressed_for_whoever_reads_that() {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     let server = TestServer::start(&home, &[]);
     let page = server.page("/").body;
     let (_, rest) = page.split_once("href=\"/assets/").expect("it has styles");

@@ -21,7 +21,7 @@ graph:
 ";
 
 fn home() -> TestHome {
-    TestHome::new(env!("CARGO_BIN_EXE_uwf"))
+    TestHome::new(uwf_testing::uwf_program())
 }
 
 /// A thread of three rounds whose agent takes no time, and the server.

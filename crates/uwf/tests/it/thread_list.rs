@@ -61,7 +61,7 @@ fn nodes_read(home: &TestHome, args: &[&str]) -> usize {
     let log = home.work().join("strace");
     let mut strace = Command::new("strace");
     home.prepare(&mut strace);
-    strace.args(["-f", "-qq", "-e", "trace=openat,open", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_uwf")).args(args);
+    strace.args(["-f", "-qq", "-e", "trace=openat,open", "-o"]).arg(&log).arg(uwf_testing::uwf_program()).args(args);
     let output = strace.output().expect("strace starts");
     assert!(output.status.success(), "{output:?}");
     let calls = std::fs::read_to_string(&log).unwrap();

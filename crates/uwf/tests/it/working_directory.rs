@@ -14,7 +14,7 @@ fn nowhere(home: &TestHome, args: &[&str]) -> FinishedRun {
     let mut command = Command::new("sh");
     home.prepare(&mut command);
     let words = shlex::try_join(args.iter().copied()).unwrap();
-    let script = format!("mkdir gone && cd gone && rmdir ../gone && exec {} {words}", env!("CARGO_BIN_EXE_uwf"));
+    let script = format!("mkdir gone && cd gone && rmdir ../gone && exec {} {words}", uwf_testing::uwf_program());
     command.args(["-c", &script]).output().unwrap().into()
 }
 

@@ -157,7 +157,7 @@ pub(crate) use costly_campaigns;
 impl Scenario {
     /// Builds the root and looks at what the command does when nothing goes wrong.
     pub(crate) fn play(&'static self) -> Play {
-        let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+        let home = TestHome::new(uwf_testing::uwf_program());
         home.config("agents: {}\nkillGrace: 1\n");
         let args = (self.build)(&home);
         let stage = Stage::of(home);

@@ -26,7 +26,7 @@ use uwf_testing::{TestHome, counting_workflow, failed_attempts, text};
 
 /// A fresh storage root that finds these programs of the installed agents, the counting workflow in it.
 fn home(programs: &[(&str, &str)]) -> TestHome {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     for (name, path) in programs {
         symlink(installed(path), home.bin_dir().join(name)).unwrap();
     }

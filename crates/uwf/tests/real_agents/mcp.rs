@@ -43,7 +43,7 @@ fn ran(home: &TestHome, program: &str, args: &[&str], env: &[(&str, String)]) ->
 }
 
 fn server(home: &TestHome) -> (String, String) {
-    (env!("CARGO_BIN_EXE_uwf").to_owned(), home.root().to_str().unwrap().to_owned())
+    (uwf_testing::uwf_program().to_owned(), home.root().to_str().unwrap().to_owned())
 }
 
 #[test]

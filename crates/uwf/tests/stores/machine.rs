@@ -27,7 +27,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// A machine with the agent `paid`, which notes each run in a file of the test.
     pub(crate) fn new(variables: Vec<(String, String)>, ledger: &std::path::Path) -> Machine {
-        let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+        let home = TestHome::new(uwf_testing::uwf_program());
         home.script("paid", PAID);
         home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\nstore: { lease: 10s }\n");
         home.file("count.yaml", &counting_workflow(3));

@@ -90,7 +90,7 @@ fn ended_thread_is_rejected_as_with_local_store() {
     let (machine, thread) = settled(server.variables(STORE), dir.path());
     machine.json(&["thread", "kill", &thread]);
     let refused = machine.uwf(&["thread", "step", &thread]);
-    let own = uwf_testing::TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let own = uwf_testing::TestHome::new(uwf_testing::uwf_program());
     own.worker("output: json", NEW_EACH_TIME);
     let thread = own.start_counting(10, "Count sheep");
     own.json(&["thread", "kill", &thread]);

@@ -116,7 +116,7 @@ struct Play {
 }
 
 fn play(actions: &[Action]) -> Done {
-    let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+    let home = TestHome::new(uwf_testing::uwf_program());
     home.script("worker", &ledger::worker(WORK_MS));
     home.config(
         "agents:\n  worker: { command: worker, output: json }\n  person: { command: uwf-human }\ndefaultAgent: worker\n\

@@ -32,7 +32,7 @@ impl Stage {
     /// A root with the workflow `take-turns`: `worker` and `stepper` take turns until there are `rounds` steps. An agent
     /// works for `work_ms` milliseconds.
     pub(crate) fn new(rounds: usize, work_ms: u32) -> Stage {
-        let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+        let home = TestHome::new(uwf_testing::uwf_program());
         home.script("worker", &ledger::worker(work_ms));
         home.script("stepper", &ledger::stepper(work_ms));
         home.config(

@@ -16,7 +16,7 @@ const PAYLOAD: &str = r#"{"by": "ann"}"#;
 fn event_pairs_and_bad_workflows_never_stop_worker() {
     let script = repository().join("scripts/check-worker.py");
     let checked =
-        FinishedRun::from(Command::new("python3").arg(script).arg(env!("CARGO_BIN_EXE_uwf")).output().unwrap());
+        FinishedRun::from(Command::new("python3").arg(script).arg(uwf_testing::uwf_program()).output().unwrap());
     assert_eq!(checked.code, Some(0), "{}{}", checked.stdout, checked.stderr);
 }
 

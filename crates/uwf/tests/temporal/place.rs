@@ -52,7 +52,7 @@ impl Place {
 
     /// One of several whose variables name a store that they share.
     pub(crate) fn sharing(server: &Server, variables: Vec<(String, String)>) -> Place {
-        let home = TestHome::new(env!("CARGO_BIN_EXE_uwf"));
+        let home = TestHome::new(uwf_testing::uwf_program());
         home.script("paid", PAID);
         home.config("agents:\n  paid: { command: paid, output: json }\ndefaultAgent: paid\n");
         Place { home, address: server.address(), variables }

@@ -1,10 +1,10 @@
 //! The order of listed threads: newest first, or children below their parents.
 
 use std::collections::{HashMap, VecDeque};
-use std::iter::Peekable;
+use std::iter::{self, Peekable};
 use std::vec::IntoIter;
 
-use uwf_core::thread::ThreadId;
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 
 use super::ThreadRow;
 use super::family::FamilyReader;
@@ -80,11 +80,21 @@ impl<'h> OrderedRows<'h> {
 /// Positions of the rows of a listing in the order of families, each with the number of its ancestors in the list: children follow their
 /// parents, oldest first, and branches in the order of their group.
 pub fn in_families<'r>(rows: impl IntoIterator<Item = &'r ThreadRow>) -> Vec<(usize, usize)> {
+    in_families_of(rows, &HashMap::new())
+}
+
+/// The same for rows of a longer listing. `parents` are the parents of threads that are not among the rows: a thread follows its nearest
+/// ancestor.
+pub fn in_families_of<'r>(
+    rows: impl IntoIterator<Item = &'r ThreadRow>,
+    parents: &HashMap<ThreadId, ThreadId>,
+) -> Vec<(usize, usize)> {
     let rows: Vec<&ThreadRow> = rows.into_iter().collect();
     let positions: HashMap<&ThreadId, usize> = rows.iter().enumerate().map(|(at, row)| (&row.thread, at)).collect();
     let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
-        let parent = row.parent().and_then(|parent| positions.get(parent)).copied();
+        let mut ancestors = iter::successors(row.parent(), |thread| parents.get(*thread)).take(MAX_GENERATIONS);
+        let parent = ancestors.find_map(|thread| positions.get(thread).copied());
         children.entry(parent).or_default().push(at);
     }
     for children in children.iter_mut().filter_map(|(parent, children)| parent.map(|_| children)) {

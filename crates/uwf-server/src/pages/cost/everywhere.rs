@@ -120,7 +120,7 @@ impl CostsEverywhere {
                     thead {
                         tr {
                             th scope="col" { "Machine" }
-                            @for heading in ["Steps", "Failed", "Input tokens", "Output tokens", "Time", "Cost"] { th.number scope="col" { (heading) } }
+                            @for heading in ["Steps", "Failed", "Input tokens", "Output tokens", "Agent time", "Cost"] { th.number scope="col" { (heading) } }
                         }
                     }
                     tbody {

@@ -10,6 +10,7 @@ use uwf_core::thread::{MAX_GENERATIONS, ThreadId};
 use uwf_engine::root::home::Home;
 use uwf_engine::thread::nodes;
 use uwf_engine::thread::state::ThreadState;
+use uwf_engine::verbs::diff;
 use uwf_engine::verbs::step::newest_attempt;
 use uwf_engine::views::list::{NamedThreadRow, PlayedBranch};
 use uwf_engine::views::overview::{OverviewReader, ThreadOverview};
@@ -75,6 +76,8 @@ pub(super) struct InboxThread {
     pub(super) asking: Option<AskingBranch>,
     /// The newest attempt at its head, or at the head of the asking branch; read only if the thread can be stepped or needs a person.
     pub(super) attempt: Option<String>,
+    /// Whether the files changed before its approval may be known.
+    pub(super) has_files: bool,
     /// The output of its last step; read only if it has ended.
     pub(super) result: Option<Value>,
     /// The branches that it is playing.
@@ -121,6 +124,7 @@ impl InboxView {
                 }
                 item.attempt = item.newest_attempt(home);
             }
+            add_running_steps(home, memory, &mut threads)?;
             let needs = InboxSection { count: threads.len(), threads };
             let found = InboxView { counts, all: count, is_filtered: true, has_more, needs, ..InboxView::default() };
             return Ok(InboxView { agents: config.agents.into_keys().collect(), ..found });
@@ -170,10 +174,7 @@ impl InboxView {
         };
         let (mut needs, mut running) = (section(needs, SHOWN), section(running, SHOWN));
         let (mut ready, mut done) = (section(ready, SHOWN / 2), section(done, SHOWN));
-        let steps = memory.with_running(|known| ps::ps(home, known))?;
-        let mut steps: HashMap<ThreadId, RunningStep> =
-            steps.into_iter().map(|step| (step.thread.clone(), step)).collect();
-        running.threads.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
+        add_running_steps(home, memory, &mut running.threads)?;
         needs.threads.iter_mut().for_each(|item| item.ask(home, &config));
         needs.threads.iter_mut().chain(&mut ready.threads).for_each(|item| item.attempt = item.newest_attempt(home));
         done.threads.iter_mut().for_each(|item| item.result = last_output(home, item.named.row.head));
@@ -191,12 +192,14 @@ impl InboxThread {
         self.need =
             own.and_then(|now| OpenRequest::read(&now, config)).filter(|need| !matches!(need, OpenRequest::Child(_)));
         if self.need.is_some() {
+            self.has_files = diff::may_know_files(home, &self.named.row.thread);
             return;
         }
         for branch in self.branches.iter().filter(|branch| branch.state == Some(ThreadState::Waiting)) {
             let Ok(now) = ThreadNow::read(home, &branch.thread) else { continue };
             if let Some(need @ OpenRequest::Answer(_)) = OpenRequest::read(&now, config) {
                 let (thread, head, path) = (branch.thread.clone(), now.thread.head, branch.path.clone());
+                self.has_files = diff::may_know_files(home, &thread);
                 (self.need, self.asking) = (Some(need), Some(AskingBranch { thread, head, path }));
                 return;
             }
@@ -243,6 +246,17 @@ fn running_parts(rows: &[NamedThreadRow], played: &mut PlayedBranches) -> HashSe
     parents.into_keys().collect()
 }
 
+/// Adds to running threads what runs in them.
+fn add_running_steps(home: &Home, memory: &ServerCaches, threads: &mut [InboxThread]) -> Result<(), HttpFailure> {
+    if threads.iter().all(|item| item.named.row.state != ThreadState::Running) {
+        return Ok(());
+    }
+    let steps = memory.with_running(|known| ps::ps(home, known))?;
+    let mut steps: HashMap<ThreadId, RunningStep> = steps.into_iter().map(|step| (step.thread.clone(), step)).collect();
+    threads.iter_mut().for_each(|item| item.running = steps.remove(&item.named.row.thread));
+    Ok(())
+}
+
 /// Threads with the data from their nodes. Takes their branches out of `played`.
 fn items(
     home: &Home,
@@ -278,6 +292,7 @@ fn items(
             since: None,
             asking: None,
             attempt: None,
+            has_files: false,
             result: None,
             branches,
         }

@@ -1,4 +1,4 @@
-//! Visits, time, tokens and money of each role, below the graph.
+//! Steps, time, tokens and money of each role, below the graph.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +18,16 @@ pub(super) fn table(
 ) -> Markup {
     let has_tokens = parts::tokens(&total.tokens).is_some();
     let has_money = total.known_cost().is_some();
-    let visits = |role: &str| played.iter().filter(|name| *name == role).count();
+    let steps = |role: &str| played.iter().filter(|name| *name == role).count();
     let mut order: Vec<&String> = Vec::new();
     for role in played.iter().chain(roles.keys()) {
         if roles.contains_key(role) && workflow.roles.contains_key(role) && !order.contains(&role) {
             order.push(role);
         }
     }
-    let cells = |visits: usize, spent: &SpendingTotals| {
+    let cells = |steps: usize, spent: &SpendingTotals| {
         html! {
-            td.number { (visits) }
+            td.number { (steps) }
             td.number { (parts::duration(spent.duration_ms)) }
             @if has_tokens { td.number { (spent::tokens(spent)) } }
             @if has_money { td.number { (spent::money(spent)) } }
@@ -38,13 +38,13 @@ pub(super) fn table(
             thead {
                 tr {
                     th scope="col" { "Role" }
-                    th.number scope="col" { "Visits" }
-                    th.number scope="col" { "Time" }
+                    th.number scope="col" { "Steps" }
+                    th.number scope="col" { "Agent time" }
                     @if has_tokens { th.number scope="col" { "Tokens" } }
                     @if has_money { th.number scope="col" { "Cost" } }
                 }
             }
-            tbody { @for role in &order { tr { th scope="row" { (role) } (cells(visits(role), &roles[*role])) } } }
+            tbody { @for role in &order { tr { th scope="row" { (role) } (cells(steps(role), &roles[*role])) } } }
             @if order.len() > 1 { tfoot { tr { th scope="row" { "All" } (cells(played.len(), total)) } } }
         }
     }

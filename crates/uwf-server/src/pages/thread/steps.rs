@@ -119,6 +119,7 @@ impl<'s> StepRow<'s> {
         html! {
             li.step #{"s-" (step.hash)} data-row=(step.hash) data-copy=(step.hash) tabindex="-1" {
                 @if let Some(reason) = &self.reason { (reason) }
+                a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
                 @if unfolds {
                     details #{"d-" (step.hash)} {
                         summary { (self.line(axis)) }
@@ -127,7 +128,6 @@ impl<'s> StepRow<'s> {
                 } @else { div.summary { (self.line(axis)) } }
                 @if let Some(group) = self.group { (nested::branches(group, axis, &|branch| self.of_branch(branch))) }
                 @if let Some(child) = self.child { (nested::child(child, axis)) }
-                a.open.small data-open href=(path) { "Open" span.hidden { " step " (step.index) } }
             }
         }
     }
@@ -137,7 +137,7 @@ impl<'s> StepRow<'s> {
         html! {
             span.index { (step.index) }
             b.role { (step.role) }
-            span.took title="How long its agent took" { (axis.step(self.timed, self.waited)) span { (parts::duration(*took_ms)) } }
+            span.took title=(if self.group.is_some() { "From its first branch to its last" } else { "How long its agent took" }) { (axis.step(self.timed, self.waited)) span { (parts::duration(*took_ms)) } }
             span.outcome {
                 @match self.group {
                     Some(group) if !group.branches.is_empty() => span.excerpt { (branches::counts(group)) },

@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_mins(1);
 fn limited(home: &TestHome, args: &[&str]) -> FinishedRun {
     let mut sh = Command::new("sh");
     home.prepare(&mut sh);
-    sh.arg("-c").arg(format!("ulimit -v {MEMORY_KB}; exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_uwf")).args(args);
+    sh.arg("-c").arg(format!("ulimit -v {MEMORY_KB}; exec \"$0\" \"$@\"")).arg(uwf_testing::uwf_program()).args(args);
     sh.output().unwrap().into()
 }
 

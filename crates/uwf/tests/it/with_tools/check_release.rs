@@ -406,7 +406,7 @@ fn check_release_script(released: &Released) -> Command {
 #[test]
 fn an_installed_uwf_is_not_built_again() {
     let released = project();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_uwf"), released.home.bin_dir().join("uwf")).unwrap();
+    std::os::unix::fs::symlink(uwf_testing::uwf_program(), released.home.bin_dir().join("uwf")).unwrap();
     released.home.script("cargo", "#!/bin/sh\necho 'it builds' >&2\nexit 1\n");
     let ran = FinishedRun::from(check_release_script(&released).output().unwrap());
     assert_eq!(ran.code, Some(0), "{}", ran.transcript());
@@ -418,7 +418,7 @@ fn readme_command_prints_report() {
     let released = project();
     let run = |path: &str| -> FinishedRun {
         let mut command = check_release_script(&released);
-        command.env("UWF", env!("CARGO_BIN_EXE_uwf"));
+        command.env("UWF", uwf_testing::uwf_program());
         command.args(Some(path).filter(|path| !path.is_empty())).output().unwrap().into()
     };
     let ran = run("");

@@ -38,7 +38,7 @@ fn answer_survives_disk_filled_during_attempt() {
         let script = "#!/bin/sh\ncat > /dev/null\necho x >> ledger\ndd if=/dev/zero of=\"$FILL\" bs=1k 2>/dev/null\necho '{\"n\": 1}'\n";
         let (home, thread) = with_worker(3, &format!("output: {output}"), "");
         home.script("worker", &script.replace("$FILL", home.root().join("fill").to_str().unwrap()));
-        let uwf = env!("CARGO_BIN_EXE_uwf");
+        let uwf = uwf_testing::uwf_program();
         let ran = on_small_disk(
             &home,
             &format!(
@@ -59,7 +59,7 @@ fn answer_survives_disk_filled_during_attempt() {
 fn agent_does_not_start_without_room_for_answer() {
     let (home, thread) =
         with_worker(3, "output: json", "#!/bin/sh\ncat > /dev/null\necho x >> ledger\necho '{\"n\": 1}'\n");
-    let (uwf, root) = (env!("CARGO_BIN_EXE_uwf"), home.root());
+    let (uwf, root) = (uwf_testing::uwf_program(), home.root());
     let fill = format!("dd if=/dev/zero of={0}/fill bs=1k 2>/dev/null; truncate -s -100K {0}/fill", root.display());
     let ran = on_small_disk(&home, &format!("{fill}; {uwf} thread step {thread}"));
     assert_eq!(ran.code, Some(74), "{}", ran.transcript());
@@ -73,7 +73,7 @@ fn delivery_without_room_starts_nothing_until_repeated() {
     let home = home_with_hooks(COUNTING, TRIAGE);
     let delivery = json!({ "delivery": "d-1", "headers": { "x-github-event": "issues" }, "payload": opened(42, "x") });
     home.file("delivery.json", &delivery.to_string());
-    let (uwf, root) = (env!("CARGO_BIN_EXE_uwf"), home.root());
+    let (uwf, root) = (uwf_testing::uwf_program(), home.root());
     let ran = on_small_disk(
         &home,
         &format!(

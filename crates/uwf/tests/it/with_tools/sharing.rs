@@ -26,7 +26,7 @@ fn mode(path: &Path, mode: u32) {
 
 /// The program, in a place that others may enter: a checkout of root may be in a directory for root alone.
 fn program(home: &TestHome) -> PathBuf {
-    let built = Path::new(env!("CARGO_BIN_EXE_uwf"));
+    let built = Path::new(uwf_testing::uwf_program());
     let is_open = |dir: &Path| fs::metadata(dir).is_ok_and(|found| found.permissions().mode() & 0o001 != 0);
     if built.ancestors().all(is_open) {
         return built.to_owned();

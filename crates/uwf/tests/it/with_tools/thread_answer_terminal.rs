@@ -49,7 +49,7 @@ fn the_form_for_data_can_be_copied() {
     let command = waits.stderr.lines().find(|line| line.contains("--data")).unwrap().trim().to_owned();
     let mut shell = Command::new("sh");
     home.prepare(&mut shell);
-    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_uwf")).parent().unwrap();
+    let bin = std::path::Path::new(uwf_testing::uwf_program()).parent().unwrap();
     let output = shell.args(["-c", &format!("PATH='{}':$PATH; {command}", bin.display())]).output().unwrap();
     assert!(output.status.success(), "{command}\n{output:?}");
     let step = home.last_step(&thread);

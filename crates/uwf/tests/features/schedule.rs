@@ -274,7 +274,7 @@ fn lost_timer_is_named() {
     assert!(again.contains("uwf schedule create weekly --workflow "), "{again}");
     let mut shell = std::process::Command::new("sh");
     home.prepare(&mut shell);
-    let uwf = format!("uwf() {{ {} \"$@\"; }}; ", env!("CARGO_BIN_EXE_uwf"));
+    let uwf = format!("uwf() {{ {} \"$@\"; }}; ", uwf_testing::uwf_program());
     let created = shell.args(["-c", &format!("{uwf}{again}")]).output().unwrap();
     assert!(created.status.success(), "{again}: {}", String::from_utf8_lossy(&created.stderr));
     assert_eq!(schedules(&home)[0]["active"], true, "{again}");

@@ -22,7 +22,7 @@ fn filled() -> (TestHome, [String; 2]) {
 fn bash(home: &TestHome, script: &str) -> FinishedRun {
     let mut command = Command::new("bash");
     home.prepare(&mut command);
-    let sourced = format!("source <({} completions bash)\n{script}", env!("CARGO_BIN_EXE_uwf"));
+    let sourced = format!("source <({} completions bash)\n{script}", uwf_testing::uwf_program());
     command.args(["--norc", "-c", &sourced]).output().unwrap().into()
 }
 

@@ -1,4 +1,4 @@
-//! `uwf worker` where nothing answers. What it does with a server is in tests/temporal.
+//! `uwf worker` and `--on temporal` where nothing answers. What it does with a server is in tests/temporal.
 
 use crate::home;
 
@@ -16,4 +16,15 @@ fn unknown_engine_is_rejected() {
     let home = home();
     let done = home.uwf(&["worker", "--engine", "cadence"]);
     assert_eq!(done.code, Some(64), "{}", done.stderr);
+}
+
+#[cfg(not(feature = "temporal"))]
+#[test]
+fn missing_engine_starts_no_thread() {
+    let home = home();
+    home.put("count-rounds", &uwf_testing::counting_workflow(2));
+    let done = home.uwf(&["run", "count-rounds", "-p", "count", "--on", "temporal"]);
+    assert_eq!(done.code, Some(78), "{}", done.stderr);
+    assert!(done.stderr.contains("`cargo install uwf --features temporal`"), "{}", done.stderr);
+    assert_eq!(home.json(&["thread", "list", "--all"]), serde_json::json!([]));
 }

@@ -100,11 +100,14 @@ fn every_command_has_test_file() {
     let is_group = |command: &str| page.contains(&format!("\n## `uwf {command} "));
     let commands: Vec<&str> = headings.filter(|command| !is_group(command)).collect();
     assert!(commands.len() > 40, "{commands:?}");
-    let tests = repository().join("crates/uwf/tests/it");
+    let tests = |file: &str| {
+        let paths = ["it", "features"].map(|target| repository().join(format!("crates/uwf/tests/{target}/{file}.rs")));
+        paths.into_iter().find(|path| path.exists())
+    };
     for command in &commands {
         let listed = ELSEWHERE.iter().find(|(listed, _)| listed == command);
         let file = listed.map_or_else(|| own_file(command), |(_, file)| (*file).to_owned());
-        let text = fs::read_to_string(tests.join(format!("{file}.rs"))).unwrap_or_default();
+        let text = tests(&file).map(|path| fs::read_to_string(path).unwrap()).unwrap_or_default();
         assert!(
             !text.is_empty(),
             "`uwf {command}` has no tests in {file}.rs: write them, or list their file in ELSEWHERE"
@@ -114,7 +117,6 @@ fn every_command_has_test_file() {
     }
     for (command, _) in ELSEWHERE {
         assert!(commands.contains(command), "ELSEWHERE lists `uwf {command}`, which is no command");
-        let own = tests.join(own_file(command)).with_extension("rs");
-        assert!(!own.exists(), "ELSEWHERE lists `uwf {command}`, which has a file of its own");
+        assert!(tests(&own_file(command)).is_none(), "ELSEWHERE lists `uwf {command}`, which has a file of its own");
     }
 }
