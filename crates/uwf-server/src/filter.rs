@@ -215,3 +215,18 @@ fn versions(home: &Home, registry: &Registry, typed: &str) -> Result<Vec<NodeHas
         shown => Ok(shown),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::extract::Query;
+
+    use super::*;
+
+    #[test]
+    fn states_may_occur_several_times() {
+        let uri = "/?state=stuck&role=coder&state=waiting&role=writer&x=1".parse().unwrap();
+        let Query(query) = Query::<ThreadListQuery>::try_from_uri(&uri).unwrap();
+        assert_eq!((query.state.as_str(), query.role.as_str()), ("stuck,waiting", "writer"));
+        assert_eq!(query.states().unwrap(), [ThreadState::Stuck, ThreadState::Waiting]);
+    }
+}

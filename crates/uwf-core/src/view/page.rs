@@ -71,6 +71,8 @@ pub struct PageFailure {
     pub error: String,
     /// Tool calls that were denied to its agent.
     pub denied: Vec<String>,
+    /// When it ended, in Unix milliseconds, and for how many its agent worked; `None` if the record of this machine does not say it.
+    pub ended: Option<(u64, u64)>,
 }
 
 /// The task as the first section of a page, in about `quota` characters.
@@ -158,6 +160,7 @@ mod tests {
             exit_code: Some(1),
             error: format!("failure {n}"),
             denied: if n == 7 { vec!["Bash(ls)".to_owned()] } else { Vec::new() },
+            ended: None,
         }
     }
 

@@ -173,7 +173,7 @@ fn names(RootExam { home, .. }: &RootExam<'_>) -> Result<Vec<DoctorFinding>> {
         let message = format!("{gone}, so no workflow has a name");
         return Ok(vec![DoctorFinding::warn("workflows", message).hint(gone.remedy())]);
     }
-    let mut findings = vec![DoctorFinding::ok("workflows", counted(registry.len(), "name"))];
+    let mut findings = vec![DoctorFinding::ok("workflows", format!("{} registered", registry.len()))];
     for (name, entry) in &registry {
         if let Err(error) = nodes::workflow(home.store(), entry.hash) {
             let finding = DoctorFinding::fail("workflows", format!("`{name}`: {error}"));

@@ -60,6 +60,9 @@ pub struct ThreadRow {
     pub state: ThreadState,
     /// Role of its last step; absent before the first.
     pub role: Option<String>,
+    /// The role that is running, waits, failed or is next. Only lists of one role have it, because it may have to be computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_role: Option<String>,
     /// Unix milliseconds of its start, from its id; absent if the id is not a ULID.
     pub started_at: Option<u64>,
     /// Unix milliseconds of its last change: its newest step, its start before the first, or when it ended.
@@ -288,10 +291,12 @@ pub fn list_again(home: &Home, filter: &ThreadFilter, memory: &mut ListMemory) -
         rows.retain_mut(|row| {
             known.read_for(filter, row, &mut memories);
             let begins = filter.start.is_none_or(|start| memories.start_of(row) == Some(start));
-            begins
+            let is_found = begins
                 && filter.shows(row)
                 && filter.role.as_ref().is_none_or(|wanted| roles.is_at(row, wanted))
-                && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)))
+                && search.as_mut().is_none_or(|search| search.finds(row, memories.start_of(row)));
+            row.current_role = filter.role.clone().filter(|_| is_found && !row.is_finished());
+            is_found
         });
     }
     memory.next_roles = roles.into_known();
@@ -380,6 +385,7 @@ impl ActiveThreads<'_> {
             end: None,
             is_child: false,
             known_role: None,
+            current_role: None,
             place: RowPlace::default(),
             task: None,
             labels: None,
@@ -476,6 +482,7 @@ fn finished(home: &Home, line: history::HistoryLine) -> ThreadRow {
         end: line.end,
         is_child: false,
         known_role: None,
+        current_role: None,
         place: RowPlace::default(),
         task: None,
         labels: None,

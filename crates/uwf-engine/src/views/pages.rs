@@ -1,11 +1,14 @@
 //! Parts of a thread's page: its last step, the failed attempts since, and its state.
 
+use std::collections::HashMap;
+
 use json_cas::{NodeHash, Store};
 use uwf_core::agent_name::AgentName;
 use uwf_core::node;
 use uwf_core::outcome;
 use uwf_core::view::{self, MarkdownSection, PageEnding, PageFailure};
 
+use crate::attempt::recorded::RecordedAttempt;
 use crate::error::Result;
 use crate::root::home::Home;
 use crate::thread::ending;
@@ -26,7 +29,17 @@ pub fn failures(now: &ThreadNow<'_>) -> Vec<PageFailure> {
     let Some(attempt) = &now.attempt else { return Vec::new() };
     let store = now.thread.home().store();
     let failed = now.failed().into_iter().filter(|hash| nodes::has_failed(store, *hash));
-    failed.map(|hash| failure(store, hash, &attempt.opened.role)).collect()
+    let ended: HashMap<NodeHash, (u64, u64)> = now.record.all().iter().filter_map(ended).collect();
+    failed
+        .map(|hash| PageFailure { ended: ended.get(&hash).copied(), ..failure(store, hash, &attempt.opened.role) })
+        .collect()
+}
+
+/// The node of a failed attempt, when it ended, and how long its agent worked.
+fn ended(attempt: &RecordedAttempt) -> Option<(NodeHash, (u64, u64))> {
+    let closed = attempt.closed.as_ref()?;
+    let begun = attempt.started.as_ref().and_then(|started| started.started_at).unwrap_or(attempt.opened.opened_at);
+    Some((closed.node?, (closed.closed_at, closed.closed_at.saturating_sub(begun))))
 }
 
 /// A failed attempt, as far as its node is readable; `role` is the role it was recorded for.
@@ -41,6 +54,7 @@ pub(crate) fn failure(store: &Store, hash: NodeHash, role: &str) -> PageFailure 
                 exit_code: None,
                 error: error.to_string(),
                 denied: Vec::new(),
+                ended: None,
             };
         }
     };
@@ -52,6 +66,7 @@ pub(crate) fn failure(store: &Store, hash: NodeHash, role: &str) -> PageFailure 
         exit_code: attempt.exit_code,
         error: attempt.error.unwrap_or_else(|| "no reason was recorded".to_owned()),
         denied: nodes::denied_in_attempt(store, hash),
+        ended: None,
     }
 }
 

@@ -147,6 +147,10 @@ fn threads_are_found_by_role_they_are_at() {
     assert_eq!(of("editor", false), [(written.clone(), ThreadState::Active)]);
     assert_eq!(of("editor", true), [(killed, ThreadState::Killed), (written, ThreadState::Active)]);
     assert_eq!(of("nobody", true), []);
+    let filter = ThreadFilter { role: Some("editor".to_owned()), all: true, ..ThreadFilter::default() };
+    let rows = list::list(&machine.home, &filter).unwrap().rows;
+    let roles: Vec<_> = rows.iter().map(|row| (row.role.as_deref(), row.current_role.as_deref())).collect();
+    assert_eq!(roles, [(Some("editor"), None), (Some("writer"), Some("editor"))], "an ended thread is at no role");
 }
 
 #[test]

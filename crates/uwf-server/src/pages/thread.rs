@@ -232,7 +232,7 @@ fn needs(app: &AppState, about: FormSubject<'_>, shown: &ThreadView, files: &Mar
                 ul.rows {
                     @for failure in &shown.failures {
                         li.row {
-                            p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent.short()) } @if let Some(code) = failure.exit_code { ", exit code " (code) } }
+                            p { b { (failure.role) } @if let Some(agent) = &failure.agent { " by " (agent.short()) } @if let Some(code) = failure.exit_code { ", exit code " (code) } @if let Some((at, took)) = failure.ended { span.quiet { ", after " (parts::duration(took)) ", " (parts::ago(at)) } } }
                             pre { (failure.error) }
                             @if !failure.denied.is_empty() { p.warn { "denied: " (failure.denied.join(", ")) } }
                             p.small { a href={"/cas/" (failure.attempt)} { "Output" } }

@@ -59,7 +59,7 @@ fn a_healthy_root_has_nothing_to_tell() {
     ✓ env-file: <dir>/root/.env has 1 entry and is readable by its owner only
     ✓ leftovers: no old temporary files
     ✓ locks: no stale locks
-    ✓ workflows: 1 name
+    ✓ workflows: 1 registered
     ✓ threads: 1 active thread, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
     ✓ orphans: no orphaned agents
@@ -108,7 +108,7 @@ fn each_trouble_is_a_finding_of_its_own() {
         hint: `uwf doctor --fix` or the next step restricts it to its owner (0600)
     ✓ leftovers: no old temporary files
     ✓ locks: no stale locks
-    ✓ workflows: 0 names
+    ✓ workflows: 0 registered
     ✓ threads: 0 active threads, 0 finished
     ✓ attempts: no attempt was abandoned, no mark is stale
     ✓ orphans: no orphaned agents
@@ -274,9 +274,9 @@ fn fix_ends_only_agents_of_dead_keepers() {
 fn dangling_names_are_reported() {
     let home = home();
     let hash = home.put("count-rounds", &counting_workflow(3));
-    assert_eq!(found(&home, &[], "workflows"), "ok: 1 name");
+    assert_eq!(found(&home, &[], "workflows"), "ok: 1 registered");
     fs::remove_file(home.root().join("cas").join(format!("{hash}.bin"))).unwrap();
-    let nowhere = format!("ok: 1 name\nfail: `count-rounds`: node {hash} is missing");
+    let nowhere = format!("ok: 1 registered\nfail: `count-rounds`: node {hash} is missing");
     assert_eq!(found(&home, &[], "workflows"), nowhere);
     fs::remove_file(home.root().join("registry.yaml")).unwrap();
     let gone = found(&home, &[], "workflows");

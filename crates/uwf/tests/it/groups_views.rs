@@ -551,6 +551,9 @@ fn running_group_is_one_row_of_the_inbox() {
         let list = server.page(path).body;
         assert_eq!((rows(&list), chip(&list, state), chip(&inbox, state)), (count, count, count), "{path}: {list}");
     }
+    let both = server.page("/?state=running&state=waiting").body;
+    let marked = |state: &str| both.contains(&format!("href=\"/?state={state}\" aria-current=\"page\""));
+    assert_eq!(["running", "waiting", "stuck"].map(marked), [true, true, false], "{both}");
     let list = server.page("/?workflow=panel").body;
     assert_eq!([chip(&list, "running"), chip(&list, "waiting"), chip(&list, "all")], [1, 0, 1], "{list}");
     let page = server.page(&format!("/threads/{thread}")).body;

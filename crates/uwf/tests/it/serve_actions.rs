@@ -136,6 +136,8 @@ fn answer_form_redirects_back() {
     let server = TestServer::start(&home, &[]);
     let page = server.page(&format!("/threads/{thread}"));
     assert!(page.body.contains("name=\"output.approved\""), "{}", page.body);
+    let inbox = server.page("/").body;
+    assert!(inbox.contains("name=\"output.approved\"") && !inbox.contains("Files changed"), "no worktree: {inbox}");
     let body = format!("expectedHead={}&output.approved=true&output.note=yes%3A+ship", head(&server, &thread));
     let answer = form(&server, &format!("/api/threads/{thread}/answer"), &body);
     assert_eq!((answer.status, answer.header("location")), (303, Some(&*format!("/threads/{thread}"))), "{answer:?}");

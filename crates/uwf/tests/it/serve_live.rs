@@ -179,6 +179,10 @@ fn running_and_killed_agents_are_shown() {
     quiet.until("thread");
     let mut run = home.command(&["run", &thread]).spawn().unwrap();
     assert_eq!(quiet.until("output").data["text"], "begun\n");
+    for path in ["/", "/?state=running", "/?all=1"] {
+        let page = server.page(path).body;
+        assert!(page.contains("last output "), "{path}: {page}");
+    }
     let stderr = |message: &Message| message.data["stream"] == "stderr";
     until("stderr is shown to whoever wants it", || debug.messages().iter().any(stderr));
     assert!(!quiet.messages().iter().any(stderr));

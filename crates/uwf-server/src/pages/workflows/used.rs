@@ -20,7 +20,9 @@ pub(super) struct WorkflowThreadCounts {
     /// Threads that have neither ended nor are running.
     open: usize,
     ended: usize,
-    /// Ended threads with the outcome `succeeded`.
+    /// Ended threads that were not killed.
+    completed: usize,
+    /// Completed threads with the outcome `succeeded`.
     succeeded: usize,
     /// Time of the last change of any of them, in Unix milliseconds.
     last: Option<u64>,
@@ -32,6 +34,7 @@ impl WorkflowThreadCounts {
             running: self.running + other.running,
             open: self.open + other.open,
             ended: self.ended + other.ended,
+            completed: self.completed + other.completed,
             succeeded: self.succeeded + other.succeeded,
             last: self.last.max(other.last),
         }
@@ -59,10 +62,10 @@ impl WorkflowThreadCounts {
         }
     }
 
-    /// The share of ended threads that succeeded.
+    /// The share of completed threads that succeeded.
     pub(super) fn success(&self) -> Markup {
         html! {
-            @if self.ended > 0 { (parts::percent(self.succeeded, self.ended)) " %" } @else { span.quiet { "–" } }
+            @if self.completed > 0 { (parts::percent(self.succeeded, self.completed)) " %" } @else { span.quiet { "–" } }
         }
     }
 
@@ -104,7 +107,8 @@ impl UsedWorkflows {
             let known = used.entry(workflow).or_default();
             known.is_whole |= !row.is_child();
             let succeeded = usize::from(row.outcome.as_deref() == Some(SUCCEEDED));
-            let counts = WorkflowThreadCounts { running, open, ended, succeeded, last: row.changed_at };
+            let completed = usize::from(row.state == ThreadState::Completed);
+            let counts = WorkflowThreadCounts { running, open, ended, completed, succeeded, last: row.changed_at };
             known.counts = known.counts.and(counts);
         }
         Ok(UsedWorkflows(used))

@@ -10,6 +10,7 @@ use uwf_core::outcome::SUCCEEDED;
 use uwf_core::spending::SpendingTotals;
 use uwf_engine::root::home::Home;
 
+use uwf_engine::thread::state::ThreadState;
 use uwf_engine::verbs::workflows::WorkflowVersion;
 use uwf_engine::views::list::{self, ThreadFilter, ThreadListing};
 
@@ -20,10 +21,10 @@ use crate::pages::{parts, spent};
 /// Most threads that are read, the newest ones. Costs of a thread come from all its steps.
 const MOST_THREADS: usize = 100;
 
-/// Ended threads of a version.
+/// Completed threads of a version. Killed ones say nothing about it.
 #[derive(Debug, Default)]
 pub(super) struct VersionResults {
-    ended: usize,
+    completed: usize,
     succeeded: usize,
     /// Time of the agents of each thread whose costs are readable, in milliseconds.
     times: Vec<u64>,
@@ -31,7 +32,7 @@ pub(super) struct VersionResults {
     costs: BTreeMap<String, Vec<f64>>,
 }
 
-/// Results of each version, from the newest ended threads of all of them.
+/// Results of each version, from the newest completed threads of all of them.
 pub(super) fn results(
     home: &Home,
     config: &UwfConfig,
@@ -44,13 +45,13 @@ pub(super) fn results(
     let workflows = Some(versions.iter().map(|version| version.hash).collect());
     let filter = ThreadFilter { all: true, workflows, limit: Some(MOST_THREADS), ..ThreadFilter::default() };
     let ThreadListing { rows, .. } = list::list(home, &filter)?;
-    let ended: Vec<_> = rows.into_iter().filter(|row| row.outcome.is_some()).collect();
-    let spending = spent::by_thread(home, config, memory, ended.iter().map(|row| row.thread.clone()).collect());
+    let completed: Vec<_> = rows.into_iter().filter(|row| row.state == ThreadState::Completed).collect();
+    let spending = spent::by_thread(home, config, memory, completed.iter().map(|row| row.thread.clone()).collect());
     let mut results: BTreeMap<NodeHash, VersionResults> = BTreeMap::new();
-    for row in &ended {
+    for row in &completed {
         let Some(version) = row.workflow else { continue };
         let result = results.entry(version).or_default();
-        result.ended += 1;
+        result.completed += 1;
         result.succeeded += usize::from(row.outcome.as_deref() == Some(SUCCEEDED));
         result.add(spending.get(row.thread.as_str()));
     }
@@ -70,7 +71,7 @@ impl VersionResults {
 
     /// `9 of 12 (75 %)`.
     fn success(&self) -> String {
-        format!("{} of {} ({} %)", self.succeeded, self.ended, parts::percent(self.succeeded, self.ended))
+        format!("{} of {} ({} %)", self.succeeded, self.completed, parts::percent(self.succeeded, self.completed))
     }
 
     fn median_time(&self) -> Option<String> {
@@ -135,7 +136,7 @@ pub(super) fn table(
                 }
             }
         }
-        p.quiet.small { "From the ended threads among the newest " (MOST_THREADS) " of all versions." }
+        p.quiet.small { "From the completed threads among the newest " (MOST_THREADS) " of all versions." }
     }
 }
 
@@ -157,8 +158,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_and_shares_are_of_ended_threads() {
-        let mut result = VersionResults { ended: 3, succeeded: 1, ..VersionResults::default() };
+    fn medians_and_shares_are_of_completed_threads() {
+        let mut result = VersionResults { completed: 3, succeeded: 1, ..VersionResults::default() };
         assert_eq!((result.median_time(), result.median_cost()), (None, None));
         result.times = vec![4000, 1000, 90_000];
         result.costs = BTreeMap::from([("USD".to_owned(), vec![0.5, 0.1])]);
