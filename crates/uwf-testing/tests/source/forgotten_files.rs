@@ -58,3 +58,24 @@ fn every_file_is_a_module_of_something() {
     let forgotten: Vec<_> = files.difference(&compiled).collect();
     assert!(forgotten.is_empty(), "no `mod` names these files, so they are not compiled: {forgotten:#?}");
 }
+
+/// Cargo leaves out what has `test = false`, and ignores names beside `--tests`, so each test target is named.
+#[test]
+fn script_names_every_test_target() {
+    let script = fs::read_to_string(repository().join("test")).unwrap();
+    let named: BTreeSet<&str> =
+        script.split("--test ").skip(1).filter_map(|rest| rest.split([' ', ')', '\n']).next()).collect();
+    let roots = packages().into_iter().flat_map(|package| {
+        let files = rust_files(&package.join("tests"));
+        files.into_iter().filter(move |file| is_root(&package, file)).collect::<Vec<_>>()
+    });
+    let targets: BTreeSet<String> = roots
+        .map(|root| {
+            let root = if root.ends_with("main.rs") { root.parent().unwrap().to_owned() } else { root };
+            root.file_stem().unwrap().to_string_lossy().into_owned()
+        })
+        .collect();
+    assert!(targets.len() > 10, "{targets:?}");
+    let forgotten: Vec<&String> = targets.iter().filter(|target| !named.contains(target.as_str())).collect();
+    assert!(forgotten.is_empty(), "no part of ./test builds these: {forgotten:?}");
+}
