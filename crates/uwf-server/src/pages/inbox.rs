@@ -5,6 +5,7 @@ mod read;
 mod views;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -18,7 +19,8 @@ use uwf_core::node::TokenCounts;
 use uwf_core::spending::SpendingTotals;
 use uwf_core::text;
 use uwf_core::workflow::END;
-use uwf_engine::root::ids;
+use uwf_engine::root::home::Home;
+use uwf_engine::root::{ids, project_files, registry};
 use uwf_engine::thread::state::ThreadState;
 use uwf_engine::views::list::{BranchCounts, PlayedBranch};
 
@@ -127,16 +129,24 @@ async fn page(
         _ => own,
     };
     let is_filtered = inbox.is_filtered;
-    let choices = app.read(move |home| FilterChoices::read(home, is_filtered)).await?;
+    let choices = match is_filtered {
+        true => Some(app.read(FilterChoices::read).await?),
+        false => None,
+    };
+    let cwd = app.cwd().to_owned();
+    let startable = match app.is_read_only() {
+        true => None,
+        false => Some(app.read(move |home| startable(home, &cwd)).await?),
+    };
     let body = html! {
         div.title-row {
             h1 { "Threads" }
-            @if !app.is_read_only() { (start_menu(choices.workflows())) }
+            @if let Some(workflows) = &startable { (start_menu(workflows)) }
             button #notify.quiet type="button" hidden { "Notify me" }
             (chips(&inbox, &query, &views))
         }
         @if let Some(problem) = &problem { p.problem role="alert" { (parts::message(problem)) } }
-        @if inbox.is_filtered { (filtered(&inbox, &query, &views, &choices)) } @else {
+        @if let Some(choices) = &choices { (filtered(&inbox, &query, &views, choices)) } @else {
             @if inbox.is_empty() { (nothing()) }
             (sections(&inbox, seen.is_some()))
         }
@@ -151,6 +161,12 @@ async fn page(
         _ => "Threads".to_owned(),
     };
     Ok(DashboardPage::new(title, NavSection::Threads, body).live(events).into_response(&app))
+}
+
+/// Names of the workflows in the registry and in the project of a directory.
+fn startable(home: &Home, cwd: &Path) -> Result<BTreeSet<String>, HttpFailure> {
+    let of_project = project_files::all(cwd).into_iter().map(|(name, _)| name);
+    Ok(registry::read(home)?.into_keys().chain(of_project).collect())
 }
 
 /// A link to the form of each workflow that starts a thread; if there are many, to the list of workflows.

@@ -2,7 +2,8 @@
 
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Query, State};
@@ -12,7 +13,7 @@ use axum::{Json, Router};
 use json_cas::NodeHash;
 use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
-use uwf_core::thread::{ThreadId, is_symbol};
+use uwf_core::thread::{MAX_GENERATIONS, ThreadId, is_symbol};
 use uwf_engine::error::ErrorKind;
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry::{self, Registry};
@@ -220,7 +221,23 @@ impl SearchResults {
                 self.threads.push(ThreadMatch { row, workflow, branch, found });
             }
         }
+        self.drop_repeated_matches();
         Ok(())
+    }
+
+    /// Drops matches that a thread below also has: the output of a group's step consists of the outputs of its branches.
+    fn drop_repeated_matches(&mut self) {
+        let SearchResults { threads, parents, .. } = self;
+        let mut below: HashSet<(&ThreadId, [String; 3])> = HashSet::new();
+        for thread in &*threads {
+            let ancestors = iter::successors(parents.get(&thread.row.thread), |above| parents.get(*above));
+            for ancestor in ancestors.take(MAX_GENERATIONS) {
+                below.extend(thread.found.matches.iter().map(|found| (ancestor, found.excerpt.clone())));
+            }
+        }
+        for ThreadMatch { row, found, .. } in threads {
+            found.matches.retain(|found| !below.contains(&(&row.thread, found.excerpt.clone())));
+        }
     }
 }
 

@@ -51,6 +51,11 @@ pub(crate) fn target(role: &str) -> &str {
     if role == END { "the end" } else { role }
 }
 
+/// Transitions that were tried.
+pub(crate) fn considered(lines: &[ConsideredTransition]) -> Markup {
+    html! { ol.transitions { @for line in lines { (transition(line)) } } }
+}
+
 fn transition(line: &ConsideredTransition) -> Markup {
     considered_line(line, ["taken: ", "not taken: "])
 }

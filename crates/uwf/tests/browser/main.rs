@@ -23,8 +23,6 @@ use serde_json::{Value, json};
 use uwf_testing::server::TestServer;
 use uwf_testing::{TestHome, repository};
 
-/// The program under test.
-
 /// A file of what `scripts/browser.sh` installed.
 fn installed(path: &str) -> PathBuf {
     let dir = std::env::var_os("UWF_BROWSER").expect("UWF_BROWSER is set: run `./test --browser`");

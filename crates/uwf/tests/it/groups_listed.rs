@@ -310,6 +310,13 @@ fn search_shows_branches_below_their_thread() {
     assert!(!rows[0].starts_with(" part") && rows[0].contains(&thread), "{found}");
     assert!(rows.len() > 1 && rows[1..].iter().all(|row| row.starts_with(" part")), "{found}");
     assert!(rows.iter().any(|row| row.contains(">work.fixes.src<")), "by its path: {found}");
+    let matches = |row: &str| -> Vec<String> {
+        let matches = row.split("<p class=\"match\">").skip(1);
+        matches.map(|found| found.split("</a>").nth(1).unwrap().split("</p>").next().unwrap().to_owned()).collect()
+    };
+    let of_branches: Vec<String> = rows[1..].iter().flat_map(|row| matches(row)).collect();
+    assert!(!of_branches.is_empty(), "{found}");
+    assert!(matches(rows[0]).iter().all(|shown| !of_branches.contains(shown)), "shown where it was written: {found}");
 }
 
 #[test]

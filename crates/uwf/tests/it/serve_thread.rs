@@ -92,6 +92,7 @@ fn steps_name_the_condition_with_its_values() {
     assert!(rows[1].contains("<span class=\"bad\">approved: no</span>"), "it sent the thread back: {}", rows[1]);
     let reason = "<span title=\"Not good yet.\">rejected</span> (approved is false) → <b>writer</b>";
     assert!(rows[2].contains(reason), "{}", rows[2]);
+    assert!(rows[2].contains("<code class=\"formula\">steps[-1].output.approved = false</code> gave"), "{}", rows[2]);
     // An agent is its alias; the tooltip has its command.
     assert!(rows[0].contains("<span title=\"writer\">writer</span>"), "{}", rows[0]);
 }

@@ -57,6 +57,25 @@ fn api_reports_match_commands() {
 }
 
 #[test]
+fn menus_have_workflows_that_are_only_in_files() {
+    let home = home();
+    home.worker("output: json", "#!/bin/sh\ncat > /dev/null\necho '{\"n\": 1}'\n");
+    std::fs::create_dir(home.work().join(".workflows")).unwrap();
+    let of_project = counting_workflow(5).replace("name: count-rounds", "name: of-project");
+    std::fs::write(home.work().join(".workflows/of-project.yaml"), of_project).unwrap();
+    let server = TestServer::start(&home, &[]);
+    assert!(server.page("/").body.contains("<a href=\"/workflows/of-project/start\">of-project</a>"));
+    assert!(!server.page("/?all=1").body.contains("<option value=\"of-project\""), "it has no thread yet");
+    home.json(&["thread", "start", "of-project", "-p", "count"]);
+    let list = server.page("/?all=1").body;
+    for option in ["of-project", "worker", "succeeded"] {
+        assert!(list.contains(&format!("<option value=\"{option}\">")), "{option}: {list}");
+    }
+    assert_eq!(list.matches(" data-row=").count(), 1, "{list}");
+    assert_eq!(server.page("/?workflow=of-project&role=worker&all=1").body.matches(" data-row=").count(), 1);
+}
+
+#[test]
 fn viewing_project_file_stores_nothing() {
     let (home, _) = home_with_workflows();
     let server = TestServer::start(&home, &[]);

@@ -2,16 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use json_cas::NodeHash;
 use maud::{Markup, html};
 use uwf_core::outcome::{FAILED, KILLED, NO_MATCH, STOPPED, SUCCEEDED};
 use uwf_engine::root::home::Home;
 use uwf_engine::root::registry;
 use uwf_engine::verbs::workflows;
+use uwf_engine::views::list::{self, ThreadFilter};
+use uwf_engine::views::workflow_names::WorkflowNames;
 
 use crate::failure::HttpFailure;
 use crate::filter::ThreadListQuery;
 
-/// The choices of the form, from the workflows that have a name.
+/// Number of the newest threads whose workflows are also choices: they may be from a file, or their name was removed.
+const NEWEST: usize = 200;
+
+/// The choices of the form.
 pub(super) struct FilterChoices {
     workflows: BTreeSet<String>,
     roles: BTreeSet<String>,
@@ -19,27 +25,27 @@ pub(super) struct FilterChoices {
 }
 
 impl FilterChoices {
-    /// Reads the names of all workflows. `reads_workflows`: also the roles and outcomes of their current versions.
-    pub(super) fn read(home: &Home, reads_workflows: bool) -> Result<FilterChoices, HttpFailure> {
+    /// Reads the workflows in the registry and those of the newest threads, with their roles and outcomes.
+    pub(super) fn read(home: &Home) -> Result<FilterChoices, HttpFailure> {
         let outcomes = [SUCCEEDED, FAILED, NO_MATCH, STOPPED, KILLED].map(str::to_owned).into();
         let mut choices = FilterChoices { workflows: BTreeSet::new(), roles: BTreeSet::new(), outcomes };
-        for (name, entry) in registry::read(home)? {
-            choices.workflows.insert(name);
-            if !reads_workflows {
-                continue;
-            }
+        let registry = registry::read(home)?;
+        let newest = ThreadFilter { all: true, limit: Some(NEWEST), ..ThreadFilter::default() };
+        let of_threads = list::list(home, &newest)?.rows.into_iter().filter_map(|row| row.workflow);
+        let hashes: BTreeSet<NodeHash> = registry.values().map(|entry| entry.hash).chain(of_threads).collect();
+        let mut names = WorkflowNames::from_registry(&registry);
+        for hash in hashes {
             // The list of workflows says which of them is damaged.
-            let Ok(shown) = workflows::show(home, entry.hash) else { continue };
+            let Ok(shown) = workflows::show(home, hash) else { continue };
+            // A former version is among the threads of the name.
+            let is_former = registry.values().any(|entry| entry.history.iter().any(|past| past.hash == hash));
+            choices.workflows.extend(names.name(home, hash).filter(|_| !is_former));
             let transitions = shown.workflow.graph.values().flatten();
             choices.outcomes.extend(transitions.filter_map(|transition| transition.outcome.clone()));
             choices.roles.extend(shown.workflow.roles.into_keys());
         }
+        choices.workflows.extend(registry.into_keys());
         Ok(choices)
-    }
-
-    /// The names of the workflows.
-    pub(super) fn workflows(&self) -> &BTreeSet<String> {
-        &self.workflows
     }
 
     /// The form, filled in with a query. It suggests labels.

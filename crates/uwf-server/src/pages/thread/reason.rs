@@ -15,8 +15,8 @@ const VALUE: usize = 40;
 /// The beginning of a reference to the output of the last step.
 const LAST: &str = "steps[-1].output.";
 
-/// The line above a step; `None` if no condition was tried.
-pub(super) fn reason(considered: &[ConsideredTransition]) -> Option<Markup> {
+/// The line above a step, which unfolds into all transitions that were tried; `None` if no condition was. `id` is the element's.
+pub(super) fn reason(considered: &[ConsideredTransition], id: &str) -> Option<Markup> {
     let taken = considered.iter().find(|line| line.matched)?;
     let deciding: Vec<&ConsideredTransition> = match &taken.condition {
         Some(_) => vec![taken],
@@ -26,24 +26,27 @@ pub(super) fn reason(considered: &[ConsideredTransition]) -> Option<Markup> {
         return None;
     }
     Some(html! {
-        p.reason {
-            "↳ "
-            @for (position, line) in deciding.iter().enumerate() {
-                @if position > 0 { ", " }
-                @let facts = facts(line);
-                @let name = line.condition.as_deref().unwrap_or_default();
-                @let about = line.description.as_deref().map(parts::sentence);
-                @match (line.matched, facts.is_empty()) {
-                    // The value says more than that the condition does not hold.
-                    (false, false) => span title=(format!("not {name}")) { (facts.join(", ")) },
-                    (false, true) => { "not " span title=[about] { (name) } }
-                    (true, _) => {
-                        span title=[about] { (name) }
-                        @if !facts.is_empty() { " (" (facts.join(", ")) ")" }
+        details.reason #(id) {
+            summary {
+                "↳ "
+                @for (position, line) in deciding.iter().enumerate() {
+                    @if position > 0 { ", " }
+                    @let facts = facts(line);
+                    @let name = line.condition.as_deref().unwrap_or_default();
+                    @let about = line.description.as_deref().map(parts::sentence);
+                    @match (line.matched, facts.is_empty()) {
+                        // The value says more than that the condition does not hold.
+                        (false, false) => span title=(format!("not {name}")) { (facts.join(", ")) },
+                        (false, true) => { "not " span title=[about] { (name) } }
+                        (true, _) => {
+                            span title=[about] { (name) }
+                            @if !facts.is_empty() { " (" (facts.join(", ")) ")" }
+                        }
                     }
                 }
+                " → " b { (why::target(&taken.role)) }
             }
-            " → " b { (why::target(&taken.role)) }
+            (why::considered(considered))
         }
     })
 }
@@ -168,7 +171,7 @@ mod tests {
     #[test]
     fn reason_names_target_and_values() {
         let taken = line("coder", Some("untested"), &[("steps[-1].output.passed", json!(false))], true);
-        let shown = |lines: &[ConsideredTransition]| reason(lines).map(Markup::into_string).unwrap_or_default();
+        let shown = |lines: &[ConsideredTransition]| reason(lines, "r").map(Markup::into_string).unwrap_or_default();
         let text = shown(std::slice::from_ref(&taken));
         assert!(text.contains("<span>untested</span> (passed is false) → <b>coder</b>"), "{text}");
         let refused = line("coder", Some("untested"), &[("$last('planner').steps", json!("none"))], false);

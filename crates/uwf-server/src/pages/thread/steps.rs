@@ -102,7 +102,10 @@ impl<'s> StepRow<'s> {
         }
         let taken = considered.iter().find(|line| line.matched && played.contains(&line.role.as_str()));
         StepRow {
-            reason: shown.reasons.get(&at).and_then(|considered| reason::reason(considered)),
+            reason: shown
+                .reasons
+                .get(&at)
+                .and_then(|considered| reason::reason(considered, &format!("r-{}", timed.step.hash))),
             bad: reason::keys_that_sent_back(considered, &timed.step.role, &played),
             sent_back_by: taken.and_then(|line| line.expression.as_deref()).unwrap_or_default(),
             waited: before.filter(|before| first.saturating_sub(*before) >= WAIT).map(|before| (before, first)),
