@@ -121,7 +121,7 @@ def answers_on_its_page(browser):
     form.get_by_role("button", name="Answer without running").click()
     until("it does not wait", lambda: state(page) != "waiting")
     assert thread_of(page) == browser.scenario["thread"]
-    page.locator("[data-row] summary", has_text="editor").click()
+    page.locator("[data-row] > details:not(.reason) > summary", has_text="editor").click()
     assert "It says nothing of *limits*." in page.inner_text("#steps")
 
 
