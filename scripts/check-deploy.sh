@@ -19,9 +19,15 @@ dir=$(mktemp -d)
 server=
 finish() {
     if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; fi
-    # An ordinary user has files of the image only in a user namespace.
-    if [ "$(id -u)" -eq 0 ]; then rm -rf "$dir"; else buildah unshare rm -rf "$dir"; fi
+    # What runs in a container may write once more after buildah has ended.
+    for _ in {1..50}; do
+        if remove_files 2>/dev/null; then return; fi
+        sleep 0.2
+    done
+    remove_files
 }
+# An ordinary user has files of the image only in a user namespace.
+remove_files() { if [ "$(id -u)" -eq 0 ]; then rm -rf "$dir"; else buildah unshare rm -rf "$dir"; fi; }
 trap finish EXIT
 
 image() { buildah --storage-driver vfs --root "$dir/images" --runroot "$dir/run" "$@"; }
