@@ -56,7 +56,7 @@ def lists(browser):
     # Other programs' keys are not ours.
     press("Control+j", rows[0])
     press("Alt+j", rows[0])
-    for key, path in {"t": "/", "w": "/workflows", "c": "/cost", "m": "/machines"}.items():
+    for key, path in {"t": "/", "w": "/workflows", "c": "/cost", "d": "/doctor"}.items():
         press("g")
         press(key)
         page.wait_for_url(f"{browser.url}{path}")
